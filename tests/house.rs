@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The packages of the workspace, each with the folder it lies in. A package may depend on packages
 /// above it only, in its tests too. A package that the workspace does not have is passed over.
-const PACKAGES: [(&str, &str); 17] = [
+const PACKAGES: [(&str, &str); 18] = [
     ("hps-sim-core", "sim-core"),
     ("hps-profile", "profile"),
     ("hps-workloads", "workloads"),
@@ -21,6 +21,7 @@ const PACKAGES: [(&str, &str); 17] = [
     ("hps-shadow", "shadow"),
     ("hps-lab", "lab"),
     ("hps-shim", "shim"),
+    ("hps-shadow-native", "shadow/native"),
     ("hps-experiments", "experiments"),
     ("hps-plots", "plots"),
     ("hps-teach", "teach"),

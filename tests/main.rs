@@ -24,6 +24,7 @@ mod programs;
 mod real_programs;
 mod reproduce;
 mod sampled;
+mod shadow_native;
 mod shim_inside;
 mod shim_shown;
 mod suite;

@@ -5,6 +5,7 @@ use hps_profile::{CallPair, Edge, Instruction, Path, Profile, Value};
 
 use crate::graphs::Graphs;
 use crate::profiles::Profiles;
+use crate::values::ValueProfiler;
 
 impl Profiles<'_> {
     /// Instructions that were executed on each path within a function.
@@ -62,7 +63,15 @@ impl Profiles<'_> {
     /// Executions by the value that they computed, as far as the tables hold it.
     #[must_use]
     pub fn by_value(&self) -> Profile<Value> {
-        let tables = self.values.tables().iter();
+        self.values.by_value()
+    }
+}
+
+impl ValueProfiler {
+    /// Executions by the value that they computed, as far as the tables hold it.
+    #[must_use]
+    pub fn by_value(&self) -> Profile<Value> {
+        let tables = self.tables().iter();
         tables
             .flat_map(|(pc, table)| {
                 let instruction = Instruction::at(*pc);

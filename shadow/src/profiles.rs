@@ -33,8 +33,8 @@ impl Probe for Profiles<'_> {
     const WANTS_VALUES: bool = true;
 
     #[inline]
-    fn value(&mut self, pc: u64, inst: &Inst, value: u64) {
-        self.values.add(pc, inst, value);
+    fn value(&mut self, pc: u64, _inst: &Inst, value: u64) {
+        self.values.add(pc, value);
     }
 
     #[inline]

@@ -6,7 +6,6 @@
 //! that become frequent later find room. Counts are never too high, and exact if an instruction computes no more
 //! different values than half of the entries.
 
-use hps_sim_core::inst::Inst;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +60,19 @@ impl ValueTable {
         }
     }
 
+    fn merge(&mut self, other: &ValueTable, shape: &TableShape) {
+        self.executions += other.executions;
+        for (value, count) in &other.values {
+            match self.values.iter_mut().find(|(v, _)| v == value) {
+                Some(known) => known.1 += count,
+                None => self.values.push((*value, *count)),
+            }
+        }
+        self.values
+            .sort_by_key(|(v, count)| (std::cmp::Reverse(*count), *v));
+        self.values.truncate(shape.entries);
+    }
+
     /// The most frequent value and its count. Of several the smallest.
     #[must_use]
     pub fn top(&self) -> Option<(u64, u64)> {
@@ -84,7 +96,7 @@ impl ValueTable {
 }
 
 /// Collects a table for every instruction with a destination register. The program's code bounds its memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueProfiler {
     shape: TableShape,
     places: FxHashMap<u64, u32>,
@@ -103,12 +115,27 @@ impl ValueProfiler {
 
     /// The instruction at `pc` has computed a value.
     #[inline]
-    pub fn add(&mut self, pc: u64, _inst: &Inst, value: u64) {
+    pub fn add(&mut self, pc: u64, value: u64) {
         let place = *self.places.entry(pc).or_insert_with(|| {
             self.tables.push((pc, ValueTable::default()));
             self.tables.len() as u32 - 1
         });
         self.tables[place as usize].1.add(value, &self.shape);
+    }
+
+    /// Adds what another profiler has seen, with the most frequent values of both. Into an empty one, it is a copy.
+    pub fn merge(&mut self, other: &ValueProfiler) {
+        if self.tables.is_empty() {
+            *self = other.clone();
+            return;
+        }
+        for (pc, table) in &other.tables {
+            let place = *self.places.entry(*pc).or_insert_with(|| {
+                self.tables.push((*pc, ValueTable::default()));
+                self.tables.len() as u32 - 1
+            });
+            self.tables[place as usize].1.merge(table, &self.shape);
+        }
     }
 
     /// The table of an instruction.

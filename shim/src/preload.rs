@@ -116,7 +116,7 @@ pub enum PreloadError {
         source: std::io::Error,
     },
     /// The compiler refused the source.
-    #[error("`{compiler}` cannot compile the tag library:\n{said}")]
+    #[error("`{compiler}` cannot compile the library to preload:\n{said}")]
     NotCompiled {
         /// The command.
         compiler: String,
@@ -151,8 +151,7 @@ fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> PreloadError + use<
 /// # Errors
 /// [`PreloadError`] if there is no C compiler, it refuses the source, or the folder cannot be written.
 pub fn build(folder: &Path, variant: Variant) -> Result<PathBuf, PreloadError> {
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-    let flags = [
+    let mut flags = vec![
         "-std=gnu11",
         "-O2",
         "-fPIC",
@@ -161,18 +160,27 @@ pub fn build(folder: &Path, variant: Variant) -> Result<PathBuf, PreloadError> {
         "-fvisibility=hidden",
         "-ftls-model=initial-exec",
     ];
-    let identity = [
-        variant.source(),
-        HEADER,
-        &compiler,
-        &flags.concat(),
-        variant.name(),
-    ];
-    let name = format!(
-        "hps-shim-{}-{:016x}",
-        variant.name(),
-        fnv1a(&identity.concat())
-    );
+    flags.extend(variant.flag());
+    let sources = [("library.c", variant.source()), ("hps_shim.h", HEADER)];
+    let name = format!("hps-shim-{}", variant.name());
+    build_library(folder, &name, &sources, &flags)
+}
+
+/// A library of this name in `folder`, compiled with these flags unless it is there already. The first source, each with
+/// the name of its file, is compiled and may include the others.
+///
+/// # Errors
+/// As for [`build`].
+pub fn build_library(
+    folder: &Path,
+    name: &str,
+    sources: &[(&str, &str)],
+    flags: &[&str],
+) -> Result<PathBuf, PreloadError> {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let texts: String = sources.iter().map(|(_, text)| *text).collect();
+    let identity = [&texts, &compiler, &flags.concat(), name].concat();
+    let name = format!("{name}-{:016x}", fnv1a(&identity));
     let library = folder.join(format!("{name}.so"));
     if library.is_file() {
         return Ok(library);
@@ -180,7 +188,7 @@ pub fn build(folder: &Path, variant: Variant) -> Result<PathBuf, PreloadError> {
     // A folder of one's own, so that two commands at a time do not write the same file.
     let work = folder.join(format!("{name}.{}", std::process::id()));
     std::fs::create_dir_all(&work).map_err(file_error(&work))?;
-    let made = compile(&compiler, &flags, variant, &work)
+    let made = compile(&compiler, flags, sources, &work)
         .and_then(|made| std::fs::rename(&made, &library).map_err(file_error(&library)));
     let _ = std::fs::remove_dir_all(&work);
     made.map(|()| library)
@@ -189,23 +197,19 @@ pub fn build(folder: &Path, variant: Variant) -> Result<PathBuf, PreloadError> {
 fn compile(
     compiler: &str,
     flags: &[&str],
-    variant: Variant,
+    sources: &[(&str, &str)],
     work: &Path,
 ) -> Result<PathBuf, PreloadError> {
-    let source = work.join("library.c");
-    for (path, text) in [
-        (work.join("hps_shim.h"), HEADER),
-        (source.clone(), variant.source()),
-    ] {
+    for (name, text) in sources {
+        let path = work.join(name);
         std::fs::write(&path, text).map_err(file_error(&path))?;
     }
     let made = work.join("library.so");
     let output = Command::new(compiler)
         .args(flags)
-        .args(variant.flag())
         .arg("-o")
         .arg(&made)
-        .arg(&source)
+        .args(sources.first().map(|(name, _)| work.join(name)))
         .output()
         .map_err(|source| PreloadError::NoCompiler {
             compiler: compiler.to_owned(),

@@ -57,11 +57,14 @@ pub struct Session {
     pub threads: ThreadNames,
 }
 
-/// Interrupts from the terminal go to the program; the observer lives on and reports.
-struct IgnoreInterrupt(libc::sighandler_t);
+/// While this lives, interrupts from the terminal go to the program alone; the observer lives on and reports.
+pub struct IgnoreInterrupt(libc::sighandler_t);
 
 impl IgnoreInterrupt {
-    fn new() -> Self {
+    /// Ignores them from now on.
+    #[allow(clippy::new_without_default)] // it acts
+    #[must_use]
+    pub fn new() -> Self {
         // SAFETY: "ignore" is a valid disposition.
         Self(unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) })
     }

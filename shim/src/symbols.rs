@@ -102,6 +102,11 @@ impl Symbolizer {
         self.maps = ProcessMaps::of_mappings(all);
     }
 
+    /// Takes what another one knows of the same process.
+    pub fn add(&mut self, other: Symbolizer) {
+        self.update(&other.maps);
+    }
+
     /// What lies at an address. Without debug information there is no line, without symbols no
     /// function, and where nothing is mapped only the address.
     pub fn resolve(&mut self, address: u64) -> Location {

@@ -9,6 +9,7 @@ mod doctor;
 pub mod leaderboard;
 mod machine;
 mod manual;
+mod preloadable;
 mod profile;
 mod profilers;
 mod programs;

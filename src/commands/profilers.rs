@@ -37,6 +37,7 @@ pub fn profilers(args: &ProfilersArgs) -> anyhow::Result<u8> {
         ];
         table.row(cells.map(str::to_string));
     }
-    print(&table.render())?;
+    let native = "on the machine itself: `hps shim run`, `hps shadow run`";
+    print(&format!("{}\n{native}\n", table.render()))?;
     Ok(0)
 }

@@ -6,12 +6,16 @@ use clap::{Args, Subcommand};
 use hps_sim_core::image::Isa;
 
 use super::examples;
+use super::native_args::RunArgs;
 use crate::cli::{CoreKind, GuestArgs, isa};
 
 /// `hps shadow`.
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = examples::SHADOW)]
 pub enum ShadowCommand {
+    /// Run a native program with shadows: what they see of it while it goes on
+    #[command(after_long_help = "Example:\n  hps shadow run --load 0.5 --perfect gzip -c data")]
+    Run(Box<RunArgs>),
     /// Run a program with shadows in the lab: what they see beside the perfect profile, what they cost, where they
     /// diverge
     #[command(after_long_help = "Example:\n  hps shadow simulate --load 0.5 minicc small")]

@@ -3,9 +3,14 @@
 /// Examples of `hps shadow`.
 pub const SHADOW: &str = "\
 A monitor forks shadows of the program: copies that run instrumented for a sample of instructions, on
-processors of their own. Forks, page faults and signals are charged to the program with measured values.
+processors of their own. `run` forks real ones of a native program (x86-64 Linux); in the lab, forks, page faults and
+signals are charged to the program with measured values.
 
 Examples:
+  hps shadow run --perfect gzip -c data
+      Hot functions, calls and paths that shadows of a native program see, and how accurate they are.
+  hps shadow run --runs 10 --load 0.5 --sample 1000000 gzip -c data
+      What shadows cost, with 95% intervals.
   hps shadow simulate --load 1.0 --sample 1000000 bwt large
       Paths, values, edges and calls that shadows see, beside the perfect ones, and what they cost.
   hps shadow simulate --end-to-end --sample 100000 interp small

@@ -2,6 +2,8 @@
 
 pub mod args;
 mod examples;
+mod native;
+mod native_args;
 mod simulate;
 
 use args::ShadowCommand;
@@ -9,6 +11,7 @@ use args::ShadowCommand;
 /// Runs the command; the result is the exit code.
 pub fn shadow(command: &ShadowCommand) -> anyhow::Result<u8> {
     match command {
+        ShadowCommand::Run(args) => native::run(args),
         ShadowCommand::Simulate(args) => simulate::simulate(args),
         ShadowCommand::Policy(args) => simulate::policy(args),
     }

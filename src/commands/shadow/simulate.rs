@@ -29,7 +29,7 @@ pub(super) fn policy(args: &PolicyArgs) -> anyhow::Result<u8> {
 }
 
 /// A policy by its name or of a file.
-fn find(name: &str) -> anyhow::Result<Policy> {
+pub(super) fn find(name: &str) -> anyhow::Result<Policy> {
     if let Some(policy) = Policy::named(name) {
         return Ok(policy?);
     }

@@ -7,7 +7,6 @@ mod examples;
 mod found_calls;
 mod measure;
 mod observe;
-mod preloadable;
 mod shown;
 mod simulate;
 

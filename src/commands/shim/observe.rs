@@ -18,7 +18,8 @@ use hps_shim::summary;
 use tempfile::TempDir;
 
 use super::args::{AnalyzeArgs, AttachArgs, ExportArgs, OutArgs, Preload, RunArgs, SampleArgs};
-use super::{annotate, found_calls, preloadable, tolerance_ppm, wish, write_json};
+use super::{annotate, found_calls, tolerance_ppm, wish, write_json};
+use crate::commands::preloadable::{self, Wanting};
 use crate::export::{self, Export};
 use crate::text::print;
 
@@ -48,6 +49,13 @@ fn request(args: &SampleArgs) -> anyhow::Result<Request> {
     })
 }
 
+const TAGS: Wanting = Wanting {
+    name: "--preload",
+    simulated: "hps profile observes it",
+    otherwise: "link it dynamically, or let it write its tags itself (hps_shim.h)",
+    is_x86: false,
+};
+
 /// A variable of a program.
 pub type Variable = (OsString, OsString);
 
@@ -71,7 +79,7 @@ pub fn preloaded(
 /// The variable that preloads one form of the library, and the library's folder.
 pub fn preloading(variant: Variant, command: &[OsString]) -> anyhow::Result<(TempDir, Variable)> {
     if let Some(program) = command.first() {
-        preloadable::check(program)?;
+        preloadable::check(program, &TAGS)?;
     }
     let folder = tempfile::Builder::new().prefix("hps-shim-").tempdir()?;
     let library = preload::build(folder.path(), variant)

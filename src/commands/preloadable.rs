@@ -12,9 +12,30 @@ const INTERPRETER: u32 = 3;
 /// So much of a file has its headers.
 const HEADER_BYTES: u64 = 4096;
 
+/// What wants a library preloaded.
+pub struct Wanting {
+    /// How messages begin.
+    pub name: &'static str,
+    /// What does the same in the simulator.
+    pub simulated: &'static str,
+    /// What else can be done with a program that is linked statically.
+    pub otherwise: &'static str,
+    /// For x86-64 alone.
+    pub is_x86: bool,
+}
+
 /// Refuses programs in which `LD_PRELOAD` has no effect. What cannot be found or read is left to the start of the
 /// program, which says so.
-pub fn check(program: &OsStr) -> anyhow::Result<()> {
+pub fn check(program: &OsStr, wanting: &Wanting) -> anyhow::Result<()> {
+    let Wanting {
+        name,
+        simulated,
+        otherwise,
+        ..
+    } = wanting;
+    if wanting.is_x86 && !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        bail!("{name} runs on x86-64 Linux alone; {simulated} in the simulator");
+    }
     let Some(path) = found(program) else {
         return Ok(());
     };
@@ -41,19 +62,30 @@ pub fn check(program: &OsStr) -> anyhow::Result<()> {
                 _ => "another instruction set",
             };
             bail!(
-                "{shown}: a program for {what}, which this host does not run natively; hps profile observes it in the \
-                 simulator"
+                "{shown}: a program for {what}, which this host does not run natively; {simulated} in the simulator"
             );
         }
         _ => {}
     }
+    if is_privileged(&path) {
+        bail!(
+            "{name}: {shown} is set-uid or set-gid, and nothing is preloaded into such programs: copy it, which \
+             takes the bits away"
+        );
+    }
     if !has_interpreter(&head).unwrap_or(true) {
         bail!(
-            "--preload: {shown} is linked statically, and nothing can be preloaded into it: link it dynamically, or let it \
-             write its tags itself (hps_shim.h)"
+            "{name}: {shown} is linked statically, and nothing can be preloaded into it: {otherwise}"
         );
     }
     Ok(())
+}
+
+/// Whether the program runs as somebody else.
+fn is_privileged(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const SET_UID_OR_GID: u32 = 0o6000;
+    std::fs::metadata(path).is_ok_and(|status| status.mode() & SET_UID_OR_GID != 0)
 }
 
 /// The file that a shell would start.
@@ -109,7 +141,13 @@ mod tests {
         let file = File::open(&own).unwrap();
         file.take(HEADER_BYTES).read_to_end(&mut head).unwrap();
         assert_eq!(has_interpreter(&head), Some(true));
-        assert!(check(own.as_os_str()).is_ok());
+        let wanting = Wanting {
+            name: "a test",
+            simulated: "nothing does",
+            otherwise: "",
+            is_x86: false,
+        };
+        assert!(check(own.as_os_str(), &wanting).is_ok());
         assert_eq!(has_interpreter(&head[..40]), None);
     }
 }

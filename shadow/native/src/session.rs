@@ -1,0 +1,400 @@
+//! One run of a program with its shadows, from start to end.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hps_shadow::policy::CompiledPolicy;
+use hps_shim::ShimError;
+use hps_shim::session::IgnoreInterrupt;
+use hps_shim::symbols::Symbolizer;
+use serde::Serialize;
+
+use crate::calls;
+use crate::follow::{Followed, Watch, endings};
+use crate::layout::{MAGIC, Region, SLOTS};
+use crate::profiles::Profiles;
+use crate::start::{ended, start};
+
+/// What is profiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Shadows that a timer forks.
+    Sample,
+    /// The whole run: the program itself runs instrumented.
+    Whole,
+    /// The whole run, and shadows that begin where the one before ended.
+    EndToEnd,
+}
+
+/// How a program is profiled.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// What is profiled.
+    pub mode: Mode,
+    /// Shadows that are alive on average.
+    pub load: f64,
+    /// Instructions of a shadow.
+    pub sample: u64,
+    /// Processor time of the program between two signals of the monitor. The kernel rounds it up to its tick.
+    pub period: Duration,
+    /// What becomes of system calls of shadows.
+    pub policy: &'a CompiledPolicy,
+    /// Shadows that live longer are killed.
+    pub longest: Duration,
+    /// The program's output goes nowhere.
+    pub is_quiet: bool,
+}
+
+/// Why a shadow ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It did not say.
+    None,
+    /// It has run all instructions of a sample.
+    Budget,
+    /// The program's end.
+    ProgramEnded,
+    /// A system call at which the policy ends shadows.
+    CallEnds,
+    /// A system call that the policy lets run, but that others would notice.
+    CallRefused,
+    /// It would have waited for another thread.
+    Waits,
+    /// A fault, whose handler would have to run.
+    Fault,
+    /// An instruction that is not executed as a copy.
+    ForeignCode,
+    /// Code that the program can write.
+    WritableCode,
+    /// Nothing executable was there.
+    UnknownCode,
+    /// Code out of the reach of its copies.
+    FarCode,
+    /// More code than it has room for.
+    TooMuchCode,
+    /// Memory shared with others that cannot be copied.
+    SharedMemory,
+    /// The program uses the register GS.
+    Segment,
+    /// The program has ended.
+    Closed,
+    /// The program has executed another one.
+    Executes,
+    /// It was killed by others.
+    Killed,
+    /// It lived too long.
+    Overdue,
+}
+
+impl Ending {
+    const NUMBERED: [(Ending, &str); 16] = [
+        (Ending::None, "it did not say"),
+        (Ending::Budget, "end of the sample"),
+        (Ending::ProgramEnded, "end of the program"),
+        (Ending::CallEnds, "policy"),
+        (Ending::CallRefused, "others would notice"),
+        (Ending::Waits, "waits for another thread"),
+        (Ending::Fault, "fault, signal"),
+        (Ending::ForeignCode, "instruction that is not copied"),
+        (Ending::WritableCode, "code that can be written"),
+        (Ending::UnknownCode, "no code there"),
+        (Ending::FarCode, "code out of reach"),
+        (Ending::TooMuchCode, "too much code"),
+        (Ending::SharedMemory, "memory shared with others"),
+        (Ending::Segment, "the program uses GS"),
+        (Ending::Closed, "the program had ended"),
+        (Ending::Executes, "another program was executed"),
+    ];
+
+    /// The ending with a number of `enum ending` of `preload/layout.h`.
+    pub(crate) fn of(number: u32) -> Ending {
+        let numbered = Self::NUMBERED.get(number as usize);
+        numbered.map_or(Ending::None, |(ending, _)| *ending)
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Ending::Killed => "killed by others",
+            Ending::Overdue => "lived too long",
+            _ => Self::NUMBERED
+                .iter()
+                .find(|(e, _)| *e == self)
+                .map_or("", |(_, words)| words),
+        }
+    }
+}
+
+/// A shadow that has ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shadow {
+    /// Why.
+    pub ending: Ending,
+    /// Number of the call or signal that ended it.
+    pub detail: u32,
+    /// Which one of the session it was, from 1 on.
+    pub sequence: u64,
+    /// Instructions that it executed.
+    pub instructions: u64,
+    /// Units of code that it entered.
+    pub events: u64,
+    /// Units of code that it made copies of.
+    pub units: u32,
+    /// How often it threw all copies away.
+    pub flushes: u32,
+    /// From the fork to its first instruction.
+    pub start_ns: u64,
+    /// From the fork to its end; 0 if it was killed.
+    pub life_ns: u64,
+}
+
+impl Shadow {
+    /// Why it ended, in words.
+    #[must_use]
+    pub fn end(&self) -> String {
+        let words = self.ending.words();
+        match self.ending {
+            Ending::CallEnds | Ending::CallRefused => {
+                format!("{}: {words}", calls::name_of(self.detail))
+            }
+            Ending::Fault => format!("{words} {}", self.detail),
+            _ => words.to_string(),
+        }
+    }
+}
+
+/// What the monitor counted.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Monitor {
+    /// Signals.
+    pub signals: u64,
+    /// Live shadows on average over signals.
+    pub average_live: f64,
+    /// Forks.
+    pub forks: u64,
+    /// Forks that the kernel refused.
+    pub failed: u64,
+    /// Signals at which there was no room for another shadow.
+    pub crowded: u64,
+    /// Forks while the program had several threads: the shadow has one. In a whole run: threads and processes that the
+    /// program made, which run without instrumentation.
+    pub threads: u64,
+    /// Time that the program spent in the monitor, with forks.
+    pub monitor_ns: u64,
+    /// Of it, in forks.
+    pub fork_ns: u64,
+    /// System calls that a signal interrupted and the monitor began anew.
+    pub restarted: u64,
+}
+
+/// What came of it.
+pub struct Session {
+    /// How the program ended, in words.
+    pub status: String,
+    /// Its exit code; 128 + signal if a signal ended it.
+    pub code: u8,
+    /// From its start to its end.
+    pub wall: Duration,
+    /// Processor time of the program, without its shadows and children.
+    pub cpu: Duration,
+    /// What the monitor counted.
+    pub monitor: Monitor,
+    /// The shadows, in the order in which they were forked.
+    pub shadows: Vec<Shadow>,
+    /// Shadows by why they ended.
+    pub endings: BTreeMap<String, u64>,
+    /// System calls of shadows (in a whole run, of the program): name, action, how often.
+    pub calls: Vec<(String, &'static str, u64)>,
+    /// What shadows executed.
+    pub profiles: Profiles,
+    /// What the program executed, in a whole run, and how the instrumentation of it ended.
+    pub whole: Option<(Profiles, Shadow)>,
+    /// Names for addresses.
+    pub symbols: Symbolizer,
+    /// Numbers in the shared memory that cannot be: the program wrote into it.
+    pub damaged: u64,
+}
+
+/// Why there is no session.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// Something that observing needs as well.
+    #[error(transparent)]
+    Shim(#[from] ShimError),
+    /// The library never ran in the program.
+    #[error(
+        "{program} ({status}) ran without the library that forks shadows: its loader did not preload it (the program \
+         is set-uid or has capabilities, or makes an environment of its own)"
+    )]
+    NotLoaded {
+        /// The program.
+        program: String,
+        /// How it ended.
+        status: String,
+    },
+}
+
+impl Request<'_> {
+    /// Runs the program to its end. No shadow is left when this returns.
+    ///
+    /// Shadows become children of the calling process, and are waited for by their numbers.
+    ///
+    /// # Errors
+    /// [`SessionError`] if the program cannot be started, or the library did not run in it.
+    pub fn run(&self, library: &Path) -> Result<Session, SessionError> {
+        let region = Region::create()?;
+        self.fill(&region);
+        let over = AtomicBool::new(false);
+        let watch = Watch {
+            region: &region,
+            over: &over,
+            longest: match self.mode {
+                Mode::Sample => self.longest,
+                // They wait for each other.
+                _ => Duration::MAX,
+            },
+            lets_finish: self.mode == Mode::EndToEnd,
+        };
+        let _interrupts = IgnoreInterrupt::new();
+        let began = Instant::now();
+        let child = start(&self.command, Some((library, &region)), self.is_quiet)?;
+        let (ended_as, wall, followed, whole) = std::thread::scope(|scope| {
+            let watch = &watch;
+            let whole = (self.mode != Mode::Sample).then(|| scope.spawn(|| watch.follow_program()));
+            let followers = match self.mode {
+                Mode::Sample => (1..SLOTS)
+                    .map(|i| scope.spawn(move || watch.follow(i)))
+                    .collect(),
+                Mode::Whole => Vec::new(),
+                Mode::EndToEnd => vec![scope.spawn(|| watch.follow_in_order())],
+            };
+            let ended_as = wait(child);
+            let wall = began.elapsed();
+            if self.mode != Mode::EndToEnd {
+                region.header().closing.store(1, Ordering::SeqCst);
+            }
+            over.store(true, Ordering::Release);
+            let followed: Vec<Followed> = followers.into_iter().filter_map(joined).collect();
+            (ended_as, wall, followed, whole.and_then(joined))
+        });
+        let (status, cpu) = ended_as.map_err(|e| ShimError::System {
+            what: "waiting for the program".to_string(),
+            source: e,
+        })?;
+        let (status, code) = ended(status);
+        let header = region.header();
+        if header.pid.load(Ordering::Relaxed) == 0 {
+            let program = self
+                .command
+                .first()
+                .map(|p| p.to_string_lossy().into_owned());
+            let program = program.unwrap_or_default();
+            return Err(SessionError::NotLoaded { program, status });
+        }
+        let mut session = Session {
+            status,
+            code,
+            wall,
+            cpu,
+            monitor: monitor(&region),
+            shadows: Vec::new(),
+            endings: BTreeMap::new(),
+            calls: calls::counted(header),
+            profiles: Profiles::default(),
+            whole: None,
+            symbols: Symbolizer::default(),
+            damaged: 0,
+        };
+        for followed in followed {
+            session.profiles.add(&followed.walk);
+            session.shadows.extend(followed.shadows);
+            session.symbols.add(followed.symbols);
+            session.damaged += followed.damaged;
+        }
+        if let Some(mut followed) = whole {
+            let mut profiles = Profiles::default();
+            profiles.add(&followed.walk);
+            session.symbols.add(followed.symbols);
+            session.damaged += followed.damaged;
+            session.whole = followed.shadows.pop().map(|shadow| (profiles, shadow));
+        }
+        session.shadows.sort_by_key(|shadow| shadow.sequence);
+        session.endings = endings(&session.shadows);
+        Ok(session)
+    }
+
+    fn fill(&self, region: &Region) {
+        let header = region.header();
+        let mode = match self.mode {
+            Mode::Sample => 0,
+            Mode::Whole => 1,
+            Mode::EndToEnd => 2,
+        };
+        header.mode.store(mode, Ordering::Relaxed);
+        header
+            .supervisor
+            .store(std::process::id() as i32, Ordering::Relaxed);
+        header.sample.store(self.sample, Ordering::Relaxed);
+        let period = u64::try_from(self.period.as_nanos())
+            .unwrap_or(u64::MAX)
+            .max(1);
+        header.period_ns.store(period, Ordering::Relaxed);
+        header
+            .load_millionths
+            .store((self.load * 1e6) as u64, Ordering::Relaxed);
+        calls::write(self.policy, header);
+        header.magic.store(MAGIC, Ordering::Release);
+    }
+}
+
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> Option<T> {
+    thread.join().ok()
+}
+
+fn monitor(region: &Region) -> Monitor {
+    let header = region.header();
+    let get = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
+    let signals = get(&header.signals);
+    Monitor {
+        signals,
+        average_live: get(&header.live) as f64 / signals.max(1) as f64,
+        forks: get(&header.forks),
+        failed: get(&header.failed),
+        crowded: get(&header.crowded),
+        threads: get(&header.threads),
+        monitor_ns: get(&header.monitor_ns),
+        fork_ns: get(&header.fork_ns),
+        restarted: get(&header.restarted),
+    }
+}
+
+/// Waits for the program, and says how it ended and the processor time that it took.
+pub(crate) fn wait(child: Child) -> std::io::Result<(std::process::ExitStatus, Duration)> {
+    use std::os::unix::process::ExitStatusExt;
+    let pid = child.id() as libc::pid_t;
+    let mut status = 0;
+    // SAFETY: plain data that the call fills; zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: valid places for the answers.
+        let got = unsafe { libc::wait4(pid, &mut status, 0, &mut usage) };
+        if got == pid {
+            break;
+        }
+        let error = std::io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EINTR) {
+            return Err(error);
+        }
+    }
+    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+    let cpu = time(usage.ru_utime) + time(usage.ru_stime);
+    Ok((std::process::ExitStatus::from_raw(status), cpu))
+}

@@ -1,0 +1,64 @@
+//! Starts the program and waits for it.
+
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use hps_shim::ShimError;
+
+use crate::layout::{REGION_VARIABLE, Region};
+
+/// Of `personality`: addresses are the same in every run.
+const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0004_0000;
+
+/// Starts the program with the library, or alone; without its output if that is wanted.
+///
+/// Addresses are not randomized, as in a debugger, so that profiles of two runs have the same keys; the program alone is
+/// started like this as well, so that its time is comparable.
+pub fn start(
+    command: &[OsString],
+    library: Option<(&Path, &Region)>,
+    is_quiet: bool,
+) -> Result<Child, ShimError> {
+    let program = command.first().cloned().unwrap_or_default();
+    let not_started = |source| ShimError::NotStarted {
+        program: program.to_string_lossy().into_owned(),
+        source,
+    };
+    if program.is_empty() {
+        return Err(not_started(std::io::Error::other("no program was named")));
+    }
+    let mut start = Command::new(&program);
+    start.args(&command[1..]);
+    if let Some((library, region)) = library {
+        start.env("LD_PRELOAD", library);
+        start.env(REGION_VARIABLE, region.path());
+    }
+    if is_quiet {
+        start.stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    // SAFETY: calls of the kernel only.
+    unsafe {
+        start.pre_exec(|| {
+            // Refused in some containers; then profiles of two runs have different keys.
+            libc::personality(ADDR_NO_RANDOMIZE);
+            // Ours may be "ignore", which is inherited.
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
+    start.spawn().map_err(not_started)
+}
+
+/// How a program ended, in words and as the exit code that a shell gives it.
+pub fn ended(status: ExitStatus) -> (String, u8) {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => (format!("exit code {code}"), code as u8),
+        (None, Some(signal)) => {
+            let code = 128_u8.wrapping_add(signal as u8);
+            (format!("ended by signal {signal}"), code)
+        }
+        (None, None) => (status.to_string(), 1),
+    }
+}

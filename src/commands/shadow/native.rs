@@ -1,0 +1,425 @@
+//! `hps shadow run`: shadows of a native program.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
+use hps_shadow_native::library;
+use hps_shadow_native::overhead::{self, Overhead};
+use hps_shadow_native::{Mode, Profiles, Request, Session};
+use hps_shim::symbols::Symbolizer;
+use serde_json::json;
+
+use super::native_args::RunArgs;
+use super::simulate::find;
+use crate::commands::preloadable::{self, Wanting};
+use crate::progress;
+use crate::saved::SavedProfiles;
+use crate::text::{Align, Table, grouped};
+
+const SHADOWS: Wanting = Wanting {
+    name: "hps shadow run",
+    simulated: "hps shadow simulate profiles it",
+    otherwise: "link it dynamically",
+    is_x86: true,
+};
+
+/// Runs the program with its shadows, and says what they saw.
+pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    let mode = match (args.full, args.end_to_end) {
+        (true, _) => Mode::Whole,
+        (_, true) => Mode::EndToEnd,
+        _ => Mode::Sample,
+    };
+    let policy = find(&args.policy)?.compiled();
+    let request = Request {
+        command: args.command.clone(),
+        mode,
+        load: positive("--load", args.load)?,
+        sample: args.sample,
+        period: seconds("--period", args.period / 1000.0)?,
+        policy: &policy,
+        longest: seconds("--longest", args.longest)?,
+        is_quiet: false,
+    };
+    if let Some(program) = args.command.first() {
+        preloadable::check(program, &SHADOWS)?;
+    }
+    let folder = tempfile::Builder::new().prefix("hps-shadow-").tempdir()?;
+    let library =
+        library::build(folder.path()).context("the library that forks shadows cannot be built")?;
+    let mut session = request.run(&library)?;
+    if args.perfect {
+        session.whole = perfect(&request, &library)?.whole;
+    }
+    let cost = args
+        .runs
+        .map(|runs| cost(&request, &library, runs))
+        .transpose()?;
+    if let Some(folder) = &args.save {
+        save(&session, folder, &args.command[0].to_string_lossy())?;
+    }
+    let facts = Facts::of(&session);
+    say!(
+        "{}",
+        report(&mut session, &facts, cost.as_ref(), args.top).trim_end()
+    );
+    if let Some(path) = &args.json {
+        let value = json!({
+            "command": args.command.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>(),
+            "version": hps_lab::VERSION,
+            "facts": facts.0.iter().map(|(what, _, number)| (*what, *number)).collect::<BTreeMap<_, _>>(),
+            "ended": session.status,
+            "monitor": session.monitor,
+            "endings": session.endings,
+            "calls": session.calls,
+            "shadows": session.shadows,
+            "whole": session.whole.as_ref().map(|(_, shadow)| shadow),
+            "overhead": cost,
+        });
+        std::fs::write(path, serde_json::to_string_pretty(&value)? + "\n")
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(session.code)
+}
+
+fn positive(option: &str, number: f64) -> anyhow::Result<f64> {
+    if number.is_nan() || number <= 0.0 || number > 1e9 {
+        bail!("{option} {number}: give a number above 0");
+    }
+    Ok(number)
+}
+
+fn seconds(option: &str, number: f64) -> anyhow::Result<Duration> {
+    Ok(Duration::from_secs_f64(positive(option, number)?))
+}
+
+/// The program once more, as a whole.
+fn perfect(request: &Request<'_>, library: &Path) -> anyhow::Result<Session> {
+    overhead::rewind();
+    let whole = Request {
+        mode: Mode::Whole,
+        is_quiet: true,
+        ..request.clone()
+    };
+    Ok(whole.run(library)?)
+}
+
+fn cost(request: &Request<'_>, library: &Path, runs: u64) -> anyhow::Result<Overhead> {
+    let bar = progress::bar(runs, "rounds");
+    let cost = overhead::measure(request, library, runs as usize, |round| {
+        bar.set_position(round as u64);
+    })?;
+    bar.finish_and_clear();
+    Ok(cost)
+}
+
+/// Writes what shadows saw, and what there was.
+fn save(session: &Session, folder: &Path, program: &str) -> anyhow::Result<()> {
+    let write = |profiles: &Profiles, folder: &Path, collected: &str| -> anyhow::Result<()> {
+        let saved = SavedProfiles::new(folder, (program, ""), json!({ "collected": collected }))?;
+        saved.write_kind(profiles.by_path(), 1)?;
+        saved.write("long_path", profiles.by_long_path(), 1)?;
+        saved.write_kind(profiles.by_edge(), 1)?;
+        saved.write_kind(profiles.by_call_pair(), 1)?;
+        saved.write_kind(profiles.by_value(), 1)
+    };
+    write(&session.profiles, folder, "native shadows")?;
+    if let Some((whole, _)) = &session.whole {
+        write(
+            whole,
+            &folder.join("perfect"),
+            "native, instrumented as a whole",
+        )?;
+    }
+    Ok(())
+}
+
+/// What the report says in its first table: names, texts, numbers.
+struct Facts(Vec<(&'static str, String, f64)>);
+
+impl Facts {
+    fn of(session: &Session) -> Facts {
+        let mut facts = Facts(Vec::new());
+        let (monitor, shadows) = (&session.monitor, &session.shadows);
+        facts.number(
+            "wall time of the program, ms",
+            session.wall.as_secs_f64() * 1e3,
+        );
+        facts.number(
+            "processor time of the program, ms",
+            session.cpu.as_secs_f64() * 1e3,
+        );
+        facts.count("shadows", shadows.len() as u64);
+        if monitor.signals > 0 {
+            facts.count("signals", monitor.signals);
+            facts.add(
+                "alive on average",
+                format!("{:.2}", monitor.average_live),
+                monitor.average_live,
+            );
+            facts.number("monitor and forks, ms", monitor.monitor_ns as f64 / 1e6);
+        }
+        let instructions: u64 = shadows.iter().map(|s| s.instructions).sum();
+        let (events, life) = shadows
+            .iter()
+            .filter(|s| s.life_ns > 0)
+            .fold((0, 0), |(events, life), s| {
+                (events + s.events, life + s.life_ns)
+            });
+        if !shadows.is_empty() {
+            facts.count("instructions of shadows", instructions);
+        }
+        if life > 0 {
+            facts.number(
+                "million blocks of a shadow each second",
+                events as f64 * 1e3 / life as f64,
+            );
+        }
+        for (what, count) in [
+            ("forks refused", monitor.failed),
+            ("signals without room for a shadow", monitor.crowded),
+            ("system calls begun anew", monitor.restarted),
+            ("numbers that cannot be", session.damaged),
+        ] {
+            if count > 0 {
+                facts.count(what, count);
+            }
+        }
+        if monitor.threads > 0 {
+            let what = match session.monitor.signals {
+                0 => "threads and processes left alone",
+                _ => "forks with other threads",
+            };
+            facts.count(what, monitor.threads);
+        }
+        if let Some((whole, run)) = &session.whole {
+            facts.count("instructions of the whole run", run.instructions);
+            if run.life_ns > 0 {
+                let speed = run.events as f64 * 1e3 / run.life_ns as f64;
+                facts.number("million blocks of the whole run each second", speed);
+            }
+            if !shadows.is_empty() {
+                facts.compare(&session.profiles, whole);
+            }
+        }
+        facts
+    }
+
+    fn compare(&mut self, seen: &Profiles, whole: &Profiles) {
+        let coverage = seen.instructions() as f64 / whole.instructions().max(1) as f64;
+        self.share("instructions that shadows saw", Some(coverage));
+        let within = hot_path_accuracy(&whole.within, &seen.within);
+        self.share("hot paths within functions found", within);
+        let across = hot_path_accuracy(&whole.across, &seen.across);
+        self.share("hot paths across functions found", across);
+        self.share(
+            "overlap of edges",
+            overlap(&whole.by_edge(), &seen.by_edge()),
+        );
+        self.share(
+            "overlap of calls",
+            overlap(&whole.by_call_pair(), &seen.by_call_pair()),
+        );
+        if let Some(difference) = invariance_difference(&whole.arguments, &seen.arguments) {
+            self.share(
+                "difference of invariance of arguments",
+                Some(difference.mean),
+            );
+            self.share("calls compared by argument", Some(difference.share));
+        }
+        if seen == whole {
+            self.add(
+                "each profile equals the perfect one",
+                "yes".to_string(),
+                1.0,
+            );
+        }
+    }
+
+    fn add(&mut self, what: &'static str, text: String, number: f64) {
+        self.0.push((what, text, number));
+    }
+
+    fn count(&mut self, what: &'static str, count: u64) {
+        self.add(what, grouped(count), count as f64);
+    }
+
+    fn number(&mut self, what: &'static str, number: f64) {
+        self.add(what, format!("{number:.1}"), number);
+    }
+
+    fn share(&mut self, what: &'static str, share: Option<f64>) {
+        if let Some(share) = share {
+            self.add(what, format!("{:.1}%", 100.0 * share), share);
+        }
+    }
+}
+
+fn report(session: &mut Session, facts: &Facts, cost: Option<&Overhead>, top: usize) -> String {
+    let mut table = Table::new(&[("what", Align::Left), ("value", Align::Right)]);
+    for (what, text, _) in &facts.0 {
+        table.row([(*what).to_string(), text.clone()]);
+    }
+    for (end, count) in &session.endings {
+        table.row([format!("ended: {end}"), grouped(*count)]);
+    }
+    if let Some((_, run)) = &session.whole {
+        table.row(["instrumented until".to_string(), run.end()]);
+    }
+    if let Some(cost) = cost {
+        for (what, estimate) in [
+            ("overhead in processor time, %", cost.cpu_percent),
+            ("overhead in wall time, %", cost.wall_percent),
+            ("noise of runs alone, %", cost.noise_percent),
+            ("alive on average in these runs", cost.average_live),
+        ] {
+            let half = estimate
+                .half_width
+                .map_or(String::new(), |half| format!(" ± {half:.2}"));
+            table.row([what.to_string(), format!("{:.2}{half}", estimate.mean)]);
+        }
+    }
+    let mut text = table.render();
+    let shown = match &session.whole {
+        Some((whole, _)) if session.shadows.is_empty() => whole,
+        _ => &session.profiles,
+    };
+    text += &functions(shown, &mut session.symbols, top);
+    text += &calls(shown, &mut session.symbols, top);
+    text += &arguments(shown, &mut session.symbols, top);
+    text += &paths(shown, &mut session.symbols, top);
+    text += &system_calls(&session.calls);
+    text
+}
+
+/// The heaviest of these, with their shares of all.
+fn heaviest<K: Ord + Clone>(all: BTreeMap<K, u64>, top: usize) -> Vec<(K, u64, f64)> {
+    let total: u64 = all.values().sum();
+    let mut all: Vec<(K, u64)> = all.into_iter().collect();
+    all.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+    all.truncate(top);
+    let share = |weight: u64| weight as f64 / total.max(1) as f64;
+    all.into_iter()
+        .map(|(key, weight)| (key, weight, share(weight)))
+        .collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+/// Instructions by function.
+fn functions(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
+    let mut all = BTreeMap::new();
+    for ((start, _), entered) in &profiles.blocks {
+        let name = function(symbols, *start);
+        *all.entry(name).or_insert(0) += entered.count * u64::from(entered.instructions);
+    }
+    let mut table = Table::new(&[
+        ("instructions", Align::Right),
+        ("share", Align::Right),
+        ("function", Align::Left),
+    ]);
+    for (name, weight, share) in heaviest(all, top) {
+        table.row([grouped(weight), percent(share), name]);
+    }
+    format!("\n{}", table.render())
+}
+
+/// Calls by caller and callee.
+fn calls(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
+    let mut all = BTreeMap::new();
+    for (&(site, target), count) in &profiles.calls {
+        let pair = (function(symbols, site), function(symbols, target));
+        *all.entry(pair).or_insert(0) += count;
+    }
+    let mut table = Table::new(&[
+        ("calls", Align::Right),
+        ("share", Align::Right),
+        ("caller", Align::Left),
+        ("callee", Align::Left),
+    ]);
+    for ((caller, callee), weight, share) in heaviest(all, top) {
+        table.row([grouped(weight), percent(share), caller, callee]);
+    }
+    format!("\n{}", table.render())
+}
+
+/// The most frequent first argument of the most frequent calls.
+fn arguments(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
+    let mut all: Vec<_> = profiles.arguments.tables().iter().collect();
+    all.sort_by_key(|(site, table)| (std::cmp::Reverse(table.executions), *site));
+    let mut table = Table::new(&[
+        ("calls", Align::Right),
+        ("first argument", Align::Right),
+        ("in so many", Align::Right),
+        ("call", Align::Left),
+    ]);
+    for (site, values) in all.into_iter().take(top) {
+        let value = values.top().map_or(0, |(value, _)| value);
+        let site = place(symbols, *site);
+        table.row([
+            grouped(values.executions),
+            format!("{value:#x}"),
+            percent(values.invariance()),
+            site,
+        ]);
+    }
+    format!("\n{}", table.render())
+}
+
+/// The function at an address; its file, if that names none.
+fn function(symbols: &mut Symbolizer, address: u64) -> String {
+    let place = symbols.resolve(address);
+    match (&place.function, &place.module) {
+        (None, Some(module)) => {
+            let file = module.rsplit('/').next().unwrap_or(module);
+            format!("{file} (no symbols)")
+        }
+        _ => place.to_string(),
+    }
+}
+
+/// An address by its function and the bytes from its start.
+fn place(symbols: &mut Symbolizer, address: u64) -> String {
+    let place = symbols.resolve(address);
+    match place.function {
+        Some(_) => format!("{place}+{:#x}", address.wrapping_sub(place.entry)),
+        None => place.to_string(),
+    }
+}
+
+/// Paths within functions by the instructions executed on them.
+fn paths(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
+    let all = profiles.within.all.iter();
+    let all = all
+        .map(|(path, executions)| (*path, executions.weight()))
+        .collect();
+    let mut table = Table::new(&[
+        ("instructions", Align::Right),
+        ("share", Align::Right),
+        ("long", Align::Right),
+        ("path that begins in", Align::Left),
+    ]);
+    for (path, weight, share) in heaviest(all, top) {
+        let length = profiles.within.all.get(&path).map_or(0, |e| e.instructions);
+        let place = place(symbols, path.from);
+        table.row([grouped(weight), percent(share), grouped(length), place]);
+    }
+    format!("\n{}", table.render())
+}
+
+fn system_calls(calls: &[(String, &'static str, u64)]) -> String {
+    let mut table = Table::new(&[
+        ("system call", Align::Left),
+        ("action", Align::Left),
+        ("calls", Align::Right),
+    ]);
+    for (name, action, count) in calls {
+        table.row([name.clone(), (*action).to_string(), grouped(*count)]);
+    }
+    format!("\n{}", table.render())
+}

@@ -1,0 +1,53 @@
+//! The command line of `hps shadow run`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `hps shadow run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Shadows that are alive on average
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub load: f64,
+    /// Instructions of a shadow
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 60))]
+    pub sample: u64,
+    /// Processor time of the program between two signals of the monitor, in milliseconds; the kernel rounds it up to its
+    /// tick
+    #[arg(long, value_name = "MS", default_value_t = 4.0)]
+    pub period: f64,
+    /// What becomes of system calls: paper, strict, pretend, or a file
+    #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
+    pub policy: String,
+    /// Kill shadows that live longer, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    pub longest: f64,
+    /// No shadows: the program itself runs instrumented, from start to end
+    #[arg(long, conflicts_with_all = ["load", "period", "end_to_end", "perfect", "runs"])]
+    pub full: bool,
+    /// The program itself runs instrumented, and a shadow begins wherever one ends: they see the whole run
+    #[arg(long, conflicts_with_all = ["load", "period", "perfect", "runs"])]
+    pub end_to_end: bool,
+    /// Run the program once more, instrumented from start to end, and say how accurate the profiles of shadows are; its
+    /// output goes nowhere then, and standard input is read from its begin if it is a file
+    #[arg(long)]
+    pub perfect: bool,
+    /// Measure what shadows cost: run the program so many times with them and twice as often alone, without its output
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
+    pub runs: Option<u64>,
+    /// Lines of each list
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value): what shadows saw, and
+    /// with --full, --end-to-end or --perfect, in `perfect`, what there was
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
+    /// Write what the report says, and each shadow, as JSON
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<OsString>,
+}

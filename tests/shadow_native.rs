@@ -1,0 +1,278 @@
+//! `hps shadow run` from outside: what it says, the files that it writes, its messages, and what is left of shadows when
+//! it is killed.
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::Hps;
+
+/// Calls `hot` 400 times and `cold` 4 times, reads its input, and says what it has read.
+const PROGRAM: &str = r#"
+#include <stdint.h>
+#include <stdio.h>
+__attribute__((noinline)) uint64_t hot(uint64_t x) {
+  for (int i = 0; i < 40000; i++) x = x * 6364136223846793005u + (x >> 60 ? 3 : 5);
+  return x;
+}
+__attribute__((noinline)) uint64_t cold(uint64_t x) { return hot(x) ^ 1; }
+int main(void) {
+  uint64_t x = 1;
+  int c, read = 0;
+  while ((c = getchar()) != EOF) read++;
+  for (int i = 0; i < 396; i++) x = i % 99 ? hot(x) : cold(x);
+  printf("%d %llx\n", read, (unsigned long long)x);
+  return 3;
+}
+"#;
+
+/// Computes until it is killed.
+const FOREVER: &str =
+    "volatile unsigned long r; int main(void) { for (unsigned long x = 1;; x = x * 3 + 1) r = x; }";
+
+fn compiled(hps: &Hps, name: &str, source: &str, flags: &[&str]) -> String {
+    let (file, program) = (hps.path("source.c"), hps.path(name));
+    std::fs::write(&file, source).expect("a source file");
+    let status = Command::new("cc")
+        .args(["-O1", "-g1", "-o", &program, &file])
+        .args(flags)
+        .status()
+        .expect("a C compiler is installed");
+    assert!(status.success());
+    program
+}
+
+fn json(path: &str) -> Value {
+    let text = std::fs::read_to_string(path).expect("the file was written");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn a_program_runs_as_alone_and_its_profiles_are_written() {
+    let hps = Hps::new();
+    let program = compiled(&hps, "program", PROGRAM, &[]);
+    let (out, file) = (hps.path("saved"), hps.path("result.json"));
+    let options = [
+        "--perfect",
+        "--sample",
+        "300000",
+        "--save",
+        &out,
+        "--json",
+        &file,
+    ];
+    let run = hps.run(&[&["shadow", "run"], &options[..], &["--", &program]].concat());
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let alone = Command::new(&program)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
+    assert_eq!(run.stdout, alone.stdout);
+    for said in [
+        "hot paths within functions found",
+        "overlap of calls",
+        "alive on average",
+        "hot",
+        "ended: ",
+    ] {
+        assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+    }
+    let result = json(&file);
+    let facts = &result["facts"];
+    assert!(
+        facts["hot paths within functions found"]
+            .as_f64()
+            .expect("a share")
+            > 0.5,
+        "{facts}"
+    );
+    let shadows = result["shadows"].as_array().expect("a list");
+    assert!(!shadows.is_empty());
+    assert_eq!(
+        shadows.len() as u64,
+        result["monitor"]["forks"].as_u64().expect("forks")
+    );
+    for name in ["path", "long_path", "edge", "call_pair", "value"] {
+        json(&format!("{out}/{name}.json"));
+        json(&format!("{out}/perfect/{name}.json"));
+    }
+}
+
+#[test]
+fn shadows_end_to_end_see_what_there_was() {
+    let hps = Hps::new();
+    let program = compiled(&hps, "program", PROGRAM, &[]);
+    let run = hps.run(&[
+        "shadow",
+        "run",
+        "--end-to-end",
+        "--sample",
+        "5000000",
+        &program,
+    ]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let line = |what: &str| {
+        run.stderr
+            .lines()
+            .find(|l| l.starts_with(what))
+            .map(str::to_owned)
+    };
+    assert!(
+        line("each profile equals the perfect one").is_some_and(|l| l.ends_with("yes")),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn the_whole_run_counts_calls() {
+    let hps = Hps::new();
+    let program = compiled(&hps, "program", PROGRAM, &[]);
+    let run = hps.run(&["shadow", "run", "--full", "--top", "40", &program]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    // 396 turns: in four of them by way of the cold function.
+    let calls = |caller: &str, callee: &str| {
+        let words = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let lines = run.stderr.lines().map(words);
+        let count = |line: Vec<String>| {
+            (line.len() == 4 && line[2] == caller && line[3] == callee).then(|| line[0].clone())
+        };
+        lines.filter_map(count).next()
+    };
+    assert_eq!(
+        calls("main", "hot").as_deref(),
+        Some("392"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(
+        calls("main", "cold").as_deref(),
+        Some("4"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(calls("cold", "hot").as_deref(), Some("4"), "{}", run.stderr);
+}
+
+#[test]
+fn overhead_is_measured_in_rounds() {
+    let hps = Hps::new();
+    let program = compiled(&hps, "program", PROGRAM, &[]);
+    let file = hps.path("result.json");
+    let run = hps.run(&["shadow", "run", "--runs", "2", "--json", &file, &program]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("overhead in processor time, %"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(json(&file)["overhead"]["cpu_percent"]["runs"], 2);
+}
+
+#[test]
+fn what_cannot_be_profiled_is_refused_in_one_line() {
+    let hps = Hps::new();
+    let other = hps.program("other", &[0x73]);
+    let alone = compiled(&hps, "alone", PROGRAM, &["-static"]);
+    let privileged = compiled(&hps, "privileged", PROGRAM, &[]);
+    std::fs::set_permissions(&privileged, PermissionsExt::from_mode(0o4755)).expect("it is ours");
+    let program = compiled(&hps, "program", PROGRAM, &[]);
+    let policy = hps.path("policy.ron");
+    std::fs::write(&policy, "(name: \"mine\", rules: [(group: \"g\", calls: [\"nocall\"], action: run)], otherwise: end)")
+        .expect("a file");
+    for (options, said) in [
+        (
+            &[other.as_str()][..],
+            "hps shadow simulate profiles it in the simulator",
+        ),
+        (&[&alone], "linked statically"),
+        (&[&privileged], "set-uid"),
+        (&["/nowhere/at-all"], "/nowhere/at-all"),
+        (&["--load", "0", &program], "--load 0"),
+        (&["--period", "0", &program], "--period"),
+        (&["--policy", "none", &program], "neither one of"),
+        (&["--policy", &policy, &program], "nocall"),
+        (&["--save", "/proc/none", &program], "/proc/none"),
+    ] {
+        let run = hps.run(&[&["shadow", "run"], options].concat());
+        assert_eq!(run.code, 2, "{options:?}: {}", run.stderr);
+        assert!(run.stderr.contains(said), "{options:?}: {}", run.stderr);
+        assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+    }
+    let run = hps.run(&["shadow", "run", "--full", "--end-to-end", &program]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+}
+
+/// Processes that execute a program.
+fn processes_of(program: &Path) -> Vec<i32> {
+    let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+    processes
+        .filter(|p| std::fs::read_link(p.path().join("exe")).is_ok_and(|exe| exe == program))
+        .filter_map(|p| p.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Whether a process was forked and has executed no program since, as a shadow.
+fn is_forked(pid: i32) -> bool {
+    const FORKED_WITHOUT_EXEC: u64 = 0x40; // PF_FORKNOEXEC
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Behind the name in parentheses: state, parent, group, session, terminal, its group, flags.
+    let flags = stat
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.split_whitespace().nth(6));
+    flags.is_some_and(|flags| {
+        flags
+            .parse()
+            .is_ok_and(|flags: u64| flags & FORKED_WITHOUT_EXEC != 0)
+    })
+}
+
+/// Waits until a number of processes execute a program; fails after half a minute.
+fn wait_for(program: &Path, wanted: impl Fn(usize) -> bool) -> Vec<i32> {
+    for _ in 0..30_000 {
+        let processes = processes_of(program);
+        if wanted(processes.len()) {
+            return processes;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    panic!("{:?} execute {}", processes_of(program), program.display());
+}
+
+fn kill(pid: i32) {
+    let status = Command::new("kill").args(["-9", &pid.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+#[test]
+fn shadows_end_with_a_supervisor_that_is_killed_and_none_comes_after() {
+    let hps = Hps::new();
+    let program = PathBuf::from(compiled(&hps, "forever", FOREVER, &[]));
+    let mut supervisor = Command::new(env!("CARGO_BIN_EXE_hps"))
+        .args(["shadow", "run", "--load", "3", "--sample", "1000000000000"])
+        .arg(&program)
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command runs");
+    // The program and at least two shadows.
+    let mut processes = wait_for(&program, |count| count >= 3).into_iter();
+    let first = processes.find(|pid| !is_forked(*pid)).expect("the program");
+    supervisor.kill().expect("it is ours");
+    supervisor.wait().expect("it ends");
+    assert_eq!(wait_for(&program, |count| count == 1), [first]);
+    // It goes on for many of its timer's periods, alone.
+    for _ in 0..30 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert_eq!(processes_of(&program), [first]);
+    }
+    kill(first);
+    wait_for(&program, |count| count == 0);
+}
