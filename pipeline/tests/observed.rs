@@ -1,12 +1,12 @@
 //! What probes are told of cycles, against a second computation from the records of all instructions, and both
 //! cores against each other.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
     Cause, Chip, Commit, CoreKind, EitherCore, EventSet, FlushReason, PipelineProbe, Squash,
-    StageRecord, State, Stretch, TrapTaken,
+    StageRecord, State, Stored, Stretch, TrapTaken,
 };
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::probe::{NoProbe, Probe};
@@ -285,6 +285,40 @@ fn a_probe_that_listens_changes_no_statistic() {
             assert_eq!(alone.stats, observed.stats, "{name}");
             assert_eq!(alone.cpi, observed.cpi, "{name}");
             assert_eq!(alone.memory, observed.memory, "{name}");
+        }
+    }
+}
+
+/// Memory as stores have made it.
+#[derive(Default)]
+struct Stores(HashMap<u64, u8>);
+
+impl Probe for Stores {}
+
+impl PipelineProbe for Stores {
+    const WANTS_CYCLES: bool = true;
+    const WANTS_STORES: bool = true;
+    fn stored(&mut self, stored: &Stored) {
+        let bytes = stored.value.to_le_bytes();
+        for (addr, byte) in (stored.addr..).zip(&bytes[..usize::from(stored.size)]) {
+            self.0.insert(addr, *byte);
+        }
+    }
+}
+
+#[test]
+fn the_stores_that_a_probe_is_told_of_make_memory_what_it_is() {
+    for name in ["lz", "objstore"] {
+        let config = preset("hps-4wide");
+        let mut chip = Chip::with(&config, riscv_workload(name), NoEditor, Stores::default());
+        chip.run(200_000);
+        let stores = &chip.probe().0;
+        assert!(stores.len() > 1_000, "{name}: {}", stores.len());
+        for (addr, byte) in stores {
+            let mut there = [0];
+            let read = chip.process().mem.read_bytes(*addr, &mut there);
+            read.expect("it was stored there");
+            assert_eq!(there[0], *byte, "{name}: {addr:#x}");
         }
     }
 }

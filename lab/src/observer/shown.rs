@@ -102,7 +102,10 @@ impl Finder {
             if found != self.region {
                 (self.region, self.told) = (found, Vec::new());
                 set(&mut process.mem, SLOT_TABLE, &[TAG; SLOT_PLACES as usize])?;
-                chip.probe_mut().shown.begin(found);
+                let cycle = chip.stats().cycles;
+                let watch = chip.probe_mut();
+                watch.shown.begin(found);
+                watch.show(cycle, true);
             }
         }
         let Some(region) = self.region else {
@@ -129,13 +132,13 @@ impl Finder {
             let (mut words, mut image) = (Words::default(), Image::default());
             if tid != 0 {
                 set(mem, place(tid), &[at])?;
-                words[0] = word(mem, at)?;
+                words[0] = whole(mem, at);
                 for (number, counter) in words[1..].iter_mut().enumerate() {
-                    *counter = word(mem, at + COUNTERS_AT + 8 * number as u64)?;
+                    *counter = whole(mem, at + COUNTERS_AT + 8 * number as u64);
                 }
-                image.depth = word(mem, at + 8)?;
+                image.depth = whole(mem, at + 8);
                 for (number, entry) in image.entries.iter_mut().enumerate() {
-                    *entry = word(mem, at + STACK_AT + 8 * number as u64)?;
+                    *entry = whole(mem, at + STACK_AT + 8 * number as u64);
                 }
             }
             let cycle = chip.stats().cycles;
@@ -179,7 +182,16 @@ fn set(mem: &mut Memory, at: u64, words: &[u64]) -> Result<(), String> {
     area::words(mem, at, words).map_err(|error| error.to_string())
 }
 
-/// A word of 32 bits; 0 where none is mapped.
+/// A word of the program's; 0 where it cannot be read.
+fn whole(mem: &Memory, at: u64) -> u64 {
+    let mut bytes = [0; 8];
+    match mem.read_bytes(at, &mut bytes) {
+        Ok(()) => u64::from_le_bytes(bytes),
+        Err(_) => 0,
+    }
+}
+
+/// A word of 32 bits of the program's; 0 where it cannot be read.
 fn half(mem: &Memory, at: u64) -> u32 {
     let mut bytes = [0; 4];
     match mem.read_bytes(at, &mut bytes) {

@@ -254,6 +254,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 context: self.id,
                 cycle,
                 addr: stored.addr,
+                size: stored.size,
                 value: stored.data,
             });
         }

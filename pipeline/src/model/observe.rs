@@ -308,7 +308,9 @@ pub struct Stored {
     pub cycle: u64,
     /// Address.
     pub addr: u64,
-    /// What is stored, in as many low bytes as the store has.
+    /// Bytes.
+    pub size: u8,
+    /// What is stored, in as many low bytes.
     pub value: u64,
 }
 
