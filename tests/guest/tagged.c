@@ -3,7 +3,7 @@
  *
  *     tagged             a quarter of its time in "light", three quarters in "heavy", both within "outer"
  *     tagged threads     so in a second thread as well
- *     tagged drop        takes the region away half-way
+ *     tagged drop        hides its slots half-way, and takes the region away in the next round
  */
 #include <stdio.h>
 
@@ -18,10 +18,17 @@ static __attribute__((noinline)) uint64_t work(uint64_t sum, unsigned turns) {
   return sum;
 }
 
-static void drop(void) {
-  munmap(hps_shim_shared, HPS_SHIM_REGION_BYTES);
+static void drop(int is_hidden) {
+  char *region = (char *)hps_shim_shared;
   hps_shim_self = NULL;
   hps_shim_state = HPS_SHIM_OFF;
+  if (is_hidden)
+    munmap(region, HPS_SHIM_REGION_BYTES);
+  else {
+    /* The header stays, where pages are small enough. */
+    int header = getpagesize() <= HPS_SHIM_HEADER_BYTES ? HPS_SHIM_HEADER_BYTES : 0;
+    mprotect(region + header, HPS_SHIM_REGION_BYTES - header, PROT_NONE);
+  }
 }
 
 static void *rounds(void *result) {
@@ -36,7 +43,7 @@ static void *rounds(void *result) {
     sum = work(sum, 300);
     hps_shim_pop();
     hps_shim_count(2, 5);
-    if (drops && round == ROUNDS / 2 && hps_shim_shared) drop();
+    if (drops && hps_shim_shared && round / 2 == ROUNDS / 4) drop(round % 2);
   }
   hps_shim_pop();
   *(uint64_t *)result = sum;
