@@ -50,6 +50,8 @@ pub struct CodeCache {
     high: FxHashMap<usize, u32>,
     epoch: u64,
     generation: u32,
+    /// Prefetches are decoded as what accesses the cache.
+    touches: bool,
 }
 
 impl Clone for CodeCache {
@@ -83,6 +85,16 @@ impl CodeCache {
             high: FxHashMap::default(),
             epoch: 0,
             generation: 0,
+            touches: false,
+        }
+    }
+
+    /// Decodes prefetches of data as what accesses the cache ([`Inst::as_touch`]), or as the no-operations that they are to
+    /// a program.
+    pub fn perform_prefetches(&mut self, touches: bool) {
+        if self.touches != touches {
+            self.touches = touches;
+            self.clear();
         }
     }
 
@@ -200,6 +212,9 @@ impl CodeCache {
         } else {
             editor.static_mask(pc, &inst)
         };
+        if self.touches {
+            slot.inst = inst.as_touch().unwrap_or(inst);
+        }
         slot.note = 0;
         Ok(())
     }

@@ -16,7 +16,7 @@
 //! it computes from its program counter; [`transfer`] is where the two meet.
 
 use crate::hart::Hart;
-use crate::inst::{Inst, OpClass, reg};
+use crate::inst::{Inst, Op, OpClass, reg};
 use crate::process::layout;
 use crate::trap::TrapCause;
 
@@ -46,7 +46,7 @@ pub struct Replacement {
 #[inline]
 #[must_use]
 pub fn refused(inst: &Inst, addr: u64) -> Option<TrapCause> {
-    if !inst.class.is_memory() || !layout::is_for_handlers(addr) {
+    if !inst.class.is_memory() || !layout::is_for_handlers(addr) || inst.op == Op::Touch {
         return None;
     }
     Some(if inst.class == OpClass::Load {

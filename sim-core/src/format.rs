@@ -87,6 +87,8 @@ pub enum Format {
     DiseCall,
     /// `rs1, handler`
     DiseCallIf,
+    /// `imm(rs1)`
+    Touch,
     /// `rd, rs1`, either a DISE register
     DiseMove,
     /// `ra, disp(rb)`; `ra` is written
@@ -285,6 +287,7 @@ impl Format {
             Format::AtomicCas => &[RdKept, Rs2, Address],
             Format::LoadReserved => &[Rd, Address],
             Format::CacheBlock => &[Address],
+            Format::Touch => &[MemLoad],
             Format::MopUnary => &[MopNumber5, Rd, Rs1],
             Format::MopBinary => &[MopNumber3, Rd, Rs1, Rs2],
             Format::Csr => &[Rd, Csr, Rs1],

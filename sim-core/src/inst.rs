@@ -406,6 +406,25 @@ impl Inst {
         pc.wrapping_add(self.imm as u64)
     }
 
+    /// A prefetch of data as an operation that accesses the cache ([`Op::Touch`]); `None` for any other instruction, the
+    /// universal no-op `ldq_u` into register 31 included. RISC-V: `prefetch.r` and `prefetch.w` (Zicbop). Alpha: loads
+    /// into register 31 (21264 hardware reference manual, 2.6).
+    #[must_use]
+    pub fn as_touch(&self) -> Option<Inst> {
+        let imm = match (self.op, self.imm & 31) {
+            (Op::Ori, 1 | 3) if self.rd == reg::SINK => self.imm & !31,
+            (Op::AlphaPrefetch, _) if self.rs1 != reg::ZERO => i64::from(self.imm as i16),
+            _ => return None,
+        };
+        Some(Inst {
+            op: Op::Touch,
+            class: OpClass::Load,
+            rd: reg::SINK,
+            imm,
+            ..*self
+        })
+    }
+
     /// The address of the memory access, where `base` is the value of `rs1`.
     #[inline(always)]
     #[must_use]

@@ -325,6 +325,15 @@ fn loads_into_register_31_do_not_access_memory() {
         assert_eq!(decode(encode(&inst).expect(text)), inst, "{text}");
         assert_eq!(disassemble(&inst, PC), text);
     }
+    let touched = |text: &str| {
+        let touch = assemble(text, PC, &NoHook).expect(text).as_touch()?;
+        let is_load = (touch.op, touch.class, touch.rd) == (Op::Touch, OpClass::Load, reg::SINK);
+        is_load.then(|| touch.data_address(0x1000))
+    };
+    assert_eq!(touched("ldl zero,16(t1)"), Some(0x1010));
+    assert_eq!(touched("ldt $f31,-8(t1)"), Some(0xff8));
+    assert_eq!(touched("unop"), None);
+    assert_eq!(touched("ldl t0,16(t1)"), None);
     assert_eq!(decode(0x2ffe_0000).rs1, reg::ZERO, "unop waits for nothing");
     assert_eq!(
         assemble("lda zero,1(t1)", PC, &NoHook).map(|i| i.op),

@@ -85,7 +85,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     pub(super) fn with_past(
         config: &MachineConfig,
         mut program: (Process, E, P),
-        code: CodeCache,
+        mut code: CodeCache,
         past: Past,
     ) -> Self {
         let Past {
@@ -94,6 +94,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             memdep,
         } = past;
         let params = Params::new(config, program.1.extra_decode_stages());
+        code.perform_prefetches(params.performs_prefetches);
         program.0.os.offer_events(match config.chip.contexts {
             1 => OfferedEvents::All,
             _ => OfferedEvents::Branches,

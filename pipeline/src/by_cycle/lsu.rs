@@ -4,7 +4,7 @@
 //! and whether it read before a store that it should have waited for.
 
 use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{OpClass, reg};
+use hps_sim_core::inst::{Op, OpClass, reg};
 use hps_sim_core::likely::seldom;
 use hps_sim_core::process::layout;
 
@@ -180,7 +180,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.complete(core, slot, result);
     }
 
-    /// Reads the cache. Where other cores have caches, too, an atomic gets its line for writing.
+    /// Reads the cache. Where other cores have caches, too, an atomic gets its line for writing. A prefetch does not wait.
     #[inline(always)]
     fn access_cache(
         &mut self,
@@ -190,7 +190,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         addr: u64,
         size: u8,
     ) -> AccessResult {
-        if seldom(core.params.has_company) {
+        if seldom(core.params.peculiar_accesses) {
+            if self.rob.at(slot).front.inst.op == Op::Touch {
+                return core
+                    .memory
+                    .load(shared, core.now, addr, size)
+                    .without_wait(core.now);
+            }
             if self.rob.at(slot).class == OpClass::Atomic && core.memory.has_company() {
                 return core.memory.store_together(shared, core.now, addr, size);
             }

@@ -195,9 +195,12 @@ pub struct Code {
 }
 
 impl Code {
-    pub fn new(isa: Isa) -> Self {
+    /// No code yet of an instruction set, whose prefetches access the cache or do not.
+    pub fn new(isa: Isa, performs_prefetches: bool) -> Self {
+        let mut cache = CodeCache::new(isa);
+        cache.perform_prefetches(performs_prefetches);
         Code {
-            cache: CodeCache::new(isa),
+            cache,
             insts: Insts {
                 all: vec![StaticInst::nowhere()],
                 last: Cell::new(0),

@@ -8,7 +8,7 @@ use crate::memsys::{AccessResult, MemorySystem};
 use crate::model::{
     Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN, Wait, Walk, cause_of_load,
 };
-use hps_sim_core::inst::OpClass;
+use hps_sim_core::inst::{Op, OpClass};
 use hps_sim_core::likely::{often, seldom};
 
 /// A load, timed.
@@ -81,11 +81,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Result<When, Loaded> {
         self.parked.clear();
-        let ready = if seldom(self.params.separate_addresses) {
-            self.generate_address::<K>(ready)
-        } else {
-            ready
-        };
+        let mut ready = ready;
+        if seldom(self.params.peculiar_loads) {
+            if self.params.separate_addresses {
+                ready = self.generate_address::<K>(ready);
+            }
+            if inst.op == Op::Touch {
+                return Err(self.load_carefully::<K>(inst, ready, (addr, size), store));
+            }
+        }
         if K::IS_WRONG && ready >= self.limit {
             self.stays::<K>(OpClass::Load);
             return Ok(Loaded::NEVER.when);
@@ -125,7 +129,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Loaded {
         match self.read_with(has_port, cycle, addr, size) {
-            Ok(served) => self.served(inst, cycle, &served),
+            Ok(served) => self.served(inst, cycle, served),
             Err(again) => {
                 self.calendar.return_to_station(cycle);
                 self.load_again::<K>(inst, again, (addr, size), store, None)
@@ -177,9 +181,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         seldom(self.waits_for_any) && oldest < tail
     }
 
-    /// A load that the cache has served, and that issued in `cycle`.
+    /// A load that the cache has served, and that issued in `cycle`. A prefetch does not wait for its line.
     #[inline(always)]
-    fn served(&self, inst: &StaticInst, cycle: u64, served: &Served) -> Loaded {
+    fn served(&mut self, inst: &StaticInst, cycle: u64, served: Served) -> Loaded {
+        let served = if seldom(inst.op == Op::Touch) {
+            self.walk = Walk::NONE;
+            Served::at_once(cycle)
+        } else {
+            served
+        };
         Loaded {
             when: When {
                 result: served.ready + inst.latency() + inst.load_extra(),
@@ -280,7 +290,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         let loaded = match source {
             Source::Cache => match self.read(cycle, addr, size) {
-                Ok(served) => self.served(inst, cycle, &served),
+                Ok(served) => self.served(inst, cycle, served),
                 Err(again) => {
                     self.calendar.return_to_station(cycle);
                     return Err(again);

@@ -341,7 +341,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             latency_cycles: u64::from(table.timing(OpClass::IntAlu).latency_cycles),
         };
         let memdep = MemoryDependence::new(&config.speculation.memory_dependence);
-        let mut code = Code::new(process.image.isa);
+        let mut code = Code::new(process.image.isa, params.performs_prefetches);
         code.sync(&process.mem, &editor);
         let in_flight = params.in_flight();
         let branches = BranchUnit::new(&config.branch);
@@ -437,8 +437,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.lines.committed_before = begin.total();
         }
         self.stop = None;
-        let isa = self.process.image.isa;
-        let mut code = self.code.take().unwrap_or_else(|| Code::new(isa));
+        let (isa, performs_prefetches) = (self.process.image.isa, self.params.performs_prefetches);
+        let new = || Code::new(isa, performs_prefetches);
+        let mut code = self.code.take().unwrap_or_else(new);
         while self.stop.is_none() {
             self.run_right_path(&mut code, end);
             self.run_wrong_path(&mut code);

@@ -33,6 +33,9 @@ config_section! {
         /// long whatever the clock of the cores. 0: the clock of the cores.
         #[serde(skip_serializing_if = "is_zero")]
         clock_mhz: u32 = 0, "MHz";
+        /// What prefetches in a program do: loads into register 31 on Alpha, prefetch.r and prefetch.w on RISC-V.
+        #[serde(skip_serializing_if = "PrefetchInstructions::are_ignored")]
+        prefetch_instructions: PrefetchInstructions = PrefetchInstructions::Ignored, "policy";
         /// A cache knows of a miss after its hit time, which the miss's latency then includes; otherwise at once, so that
         /// the times of the levels do not add up.
         #[serde(skip_serializing_if = "is_true")]
@@ -53,6 +56,31 @@ config_section! {
 
 fn is_zero(value: &u32) -> bool {
     *value == 0
+}
+
+config_enum! {
+    /// What prefetches in a program do.
+    PrefetchInstructions {
+        /// Nothing, as any no-operation.
+        Ignored,
+        /// They bring a line into the level 1 data cache as a load does, with its place in the queue, its unit and its
+        /// port, and end without waiting for it, as the 21264's do. They never fault.
+        Performed,
+    }
+}
+
+impl PrefetchInstructions {
+    fn are_ignored(&self) -> bool {
+        *self == PrefetchInstructions::Ignored
+    }
+}
+
+impl MemoryConfig {
+    /// Whether prefetches in a program access the cache.
+    #[must_use]
+    pub fn performs_prefetches(&self) -> bool {
+        self.prefetch_instructions == PrefetchInstructions::Performed
+    }
 }
 
 fn is_true(value: &bool) -> bool {

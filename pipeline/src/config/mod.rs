@@ -33,8 +33,8 @@ pub use interrupts::InterruptConfig;
 pub use little::{CoreConfig, CoreMemoryConfig, LittleConfig};
 pub use memory::{
     BusConfig, CacheConfig, L1dPrefetch, L1dWrite, L2TlbConfig, L3Config, MemoryBusConfig,
-    MemoryConfig, NextLineConfig, Replacement, StreamConfig, StrideConfig, TlbConfig,
-    WriteBufferConfig,
+    MemoryConfig, NextLineConfig, PrefetchInstructions, Replacement, StreamConfig, StrideConfig,
+    TlbConfig, WriteBufferConfig,
 };
 pub use node::{KeyDoc, Source};
 pub use sections::{

@@ -98,6 +98,7 @@ fn the_key_table_is_what_the_machines_have() {
     machine.issue.address_generation = AddressGeneration::Separate;
     machine.window.memory_queue_entries += 2;
     machine.memory.miss_adds_hit_cycles = false;
+    machine.memory.prefetch_instructions = PrefetchInstructions::Performed;
     written.extend(leaf_paths(&machine));
 
     let keys = MachineConfig::keys();

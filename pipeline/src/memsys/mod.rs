@@ -172,6 +172,21 @@ pub enum AccessResult {
     },
 }
 
+impl AccessResult {
+    /// Of an access that ends once it has begun, since nothing waits for its data.
+    pub(crate) fn without_wait(self, cycle: u64) -> Self {
+        match self {
+            AccessResult::Done(_) => AccessResult::Done(Access {
+                ready_cycle: cycle,
+                level: Level::L1,
+                walk_cycles: 0,
+                tlb_miss: false,
+            }),
+            retry @ AccessResult::Retry { .. } => retry,
+        }
+    }
+}
+
 /// A core of the chip, from 0: whose request it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoreId(pub u16);

@@ -45,6 +45,12 @@ pub(crate) struct Params {
     pub watched_kinds: u8,
     /// Addresses are computed by operations of their own.
     pub separate_addresses: bool,
+    /// Prefetches of the program access the cache.
+    pub performs_prefetches: bool,
+    /// Some loads are timed in a way of their own: addresses apart, or prefetches.
+    pub peculiar_loads: bool,
+    /// Some accesses of loads go otherwise: beside other contexts, or for prefetches.
+    pub peculiar_accesses: bool,
     /// Cycles that fetch waits after a misprediction.
     pub mispredict_extra: u64,
     pub commit_width: u64,
@@ -148,6 +154,9 @@ impl Params {
             },
             watched_kinds: kind::watched(config.chip.has_company(), separate_addresses),
             separate_addresses,
+            performs_prefetches: config.memory.performs_prefetches(),
+            peculiar_loads: separate_addresses || config.memory.performs_prefetches(),
+            peculiar_accesses: config.chip.has_company() || config.memory.performs_prefetches(),
             mispredict_extra: u64::from(config.branch.mispredict_extra_cycles),
             commit_width: u64::from(config.window.commit_width),
             complete_to_commit: u64::from(config.window.complete_to_commit_cycles),

@@ -2,7 +2,7 @@
 //! what it promises.
 
 use hps_pipeline::config::{
-    AddressGeneration, GshareConfig, HistoryUpdate, MachineConfig, Predictor,
+    AddressGeneration, GshareConfig, HistoryUpdate, MachineConfig, Predictor, PrefetchInstructions,
 };
 use hps_pipeline::core::{DrivenCore, NotDriven, StageRecord};
 use hps_sim_core::inst::OpClass;
@@ -131,4 +131,34 @@ fn a_history_that_learns_at_commit_misses_what_is_in_flight() {
     assert!(late > 50 && early < 50, "{early} and {late}");
     let [early, late] = both(&apart);
     assert!(early < 50 && late < 50, "{early} and {late}");
+}
+
+#[test]
+fn a_prefetch_brings_its_line_and_waits_for_nothing() {
+    // A line of its own in each iteration, asked for (prefetch.r) a chain of divisions before it is read.
+    let chain = repeat(24, |_| "div a1, a1, s3\n".into());
+    let body = format!(
+        "addi s0, s0, 512\nori zero, s0, 1\n{chain}add a2, s0, a1\nld a0, 0(a2)\nmv a3, a0"
+    );
+    for name in PRESETS {
+        let run_with = |prefetch_instructions| {
+            let m = steady(name, |m| {
+                m.memory.prefetch_instructions = prefetch_instructions
+            });
+            let run = Run::of(&m, &warm_loop("li s3, 1\nli a1, 0", 12, &body, 8192));
+            let last = run.last_iteration("main");
+            let begins = issues(last);
+            let touched = last[1].complete_cycle - begins[1];
+            (
+                touched,
+                begins[28] - begins[27],
+                run.stats.load_committed_events,
+            )
+        };
+        let (alone, missed, loads) = run_with(PrefetchInstructions::Ignored);
+        let (touch, hit, with_touches) = run_with(PrefetchInstructions::Performed);
+        assert!(missed > hit + 20, "{name}: {missed} and {hit}");
+        assert!(touch <= alone + 1, "{name}: {touch} and {alone}");
+        assert_eq!((loads, with_touches), (12, 24), "{name}");
+    }
 }

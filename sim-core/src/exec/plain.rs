@@ -22,7 +22,10 @@ impl Plain {
     /// How an operation accesses memory; `None` for an operation that is no plain load or store.
     #[must_use]
     pub fn of(op: Op) -> Option<Plain> {
-        let converts = matches!(op, Op::Flh | Op::Flw | Op::AlphaLds | Op::AlphaSts);
+        let converts = matches!(
+            op,
+            Op::Flh | Op::Flw | Op::AlphaLds | Op::AlphaSts | Op::Touch
+        );
         if converts || !matches!(op.class(), OpClass::Load | OpClass::Store) {
             return None;
         }

@@ -69,7 +69,8 @@ impl Generator {
             | Format::DiseJump
             | Format::DiseCall
             | Format::DiseCallIf
-            | Format::DiseMove => {
+            | Format::DiseMove
+            | Format::Touch => {
                 return None;
             }
             // The system call is in every block's end; a breakpoint ends the run.
