@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 const MACHINE: &str = r#"(base: "hps-4wide", memory: (latency_cycles: 200))"#;
 
 /// A profiler that blames the youngest instruction of the group that commits in the cycle of a sample, or next.
+#[derive(Clone)]
 struct Youngest;
 
 impl Policy for Youngest {

@@ -21,7 +21,7 @@ use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
 
 pub use parts::PartArgs;
-pub use profile::{Kind, ProfileArgs};
+pub use profile::{Kind, ProfileArgs, TablesKind};
 pub use teach::{AnalyzeArgs, TeachArgs};
 pub use tools::{
     BenchArgs, DiseCommand, MachineCommand, Mode, ProgramsArgs, ProgramsCommand, SuiteBuildArgs,

@@ -72,6 +72,19 @@ pub struct DiseEngine {
     drain: Option<Drain>,
     /// Where the program's functions are entered.
     entries: Arc<Entries>,
+    /// Tables of handlers for several contexts.
+    context_tables: Option<ContextTables>,
+}
+
+/// Where the handlers of each hardware context find their tables, on a machine with several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextTables {
+    /// The DISE registers, in the machine's numbering, that hold addresses of tables. Those of the first context are set.
+    pub registers: Vec<u8>,
+    /// How much further on the tables of each next context lie, in bytes; 0: all contexts share them.
+    pub stride_bytes: u64,
+    /// Contexts that have tables.
+    pub contexts: usize,
 }
 
 impl fmt::Debug for DiseEngine {
@@ -103,6 +116,7 @@ impl Clone for DiseEngine {
             stats: self.stats.clone(),
             drain: None,
             entries: Arc::clone(&self.entries),
+            context_tables: self.context_tables.clone(),
         }
     }
 }
@@ -157,6 +171,7 @@ impl DiseEngine {
             config: config.clone(),
             drain: None,
             entries: Arc::default(),
+            context_tables: None,
         })
     }
 
@@ -186,6 +201,17 @@ impl DiseEngine {
     /// matches. To be called before the run, since decoded instructions keep what has matched.
     pub fn set_entries(&mut self, entries: Arc<Entries>) {
         self.entries = entries;
+    }
+
+    /// Tells the engine where handlers of further contexts find their tables. Without it, productions with handlers are for
+    /// one context.
+    pub fn set_context_tables(&mut self, tables: ContextTables) {
+        self.context_tables = Some(tables);
+    }
+
+    fn calls_handlers(&self) -> bool {
+        let mut sequences = self.rules.iter().filter_map(|rule| rule.sequence.as_ref());
+        sequences.any(|sequence| sequence.templates.iter().any(Template::calls_handler))
     }
 
     /// Which counter a reset loads from which register, in the machine's numbering.
@@ -304,13 +330,22 @@ impl DecodeEditor for DiseEngine {
         1
     }
 
-    /// Counters and tables of its own, as they were when the tables had been loaded. `None` with handlers, whose tables
-    /// in memory are for one context.
-    fn beside(&self) -> Option<Self> {
-        let mut sequences = self.rules.iter().filter_map(|rule| rule.sequence.as_ref());
-        let calls =
-            sequences.any(|sequence| sequence.templates.iter().any(Template::calls_handler));
-        (!calls && self.drain.is_none()).then(|| self.clone())
+    /// Counters and tables of its own, as they were when the tables had been loaded. `None` with handlers that have tables in
+    /// memory for one context only ([`DiseEngine::set_context_tables`]).
+    fn beside(&self, number: usize, regs: &mut [u64; reg::COUNT]) -> Option<Self> {
+        if self.drain.is_some() {
+            return None;
+        }
+        if self.calls_handlers() {
+            let tables = self.context_tables.as_ref()?;
+            if number >= tables.contexts {
+                return None;
+            }
+            for &register in &tables.registers {
+                regs[usize::from(register)] += number as u64 * tables.stride_bytes;
+            }
+        }
+        Some(self.clone())
     }
 
     fn static_mask(&self, pc: u64, inst: &Inst) -> u32 {

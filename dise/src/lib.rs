@@ -61,7 +61,7 @@ pub mod tables;
 
 pub use check::{Conflict, Report, check};
 pub use config::{DiseConfig, ExpansionCost};
-pub use engine::{DiseEngine, Drain};
+pub use engine::{ContextTables, DiseEngine, Drain};
 pub use error::{Diagnostic, DiseError};
 pub use explain::{Explanation, explain, explain_classes};
 pub use lang::constant::load_immediate;

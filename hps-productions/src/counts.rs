@@ -19,6 +19,13 @@ impl AddressCounts {
         }
     }
 
+    /// Adds all events of another set of counts.
+    pub fn merge(&mut self, other: &Self) {
+        for (&address, &count) in &other.counts {
+            self.add(address, count);
+        }
+    }
+
     /// Events at `address`.
     #[must_use]
     pub fn get(&self, address: u64) -> u64 {

@@ -18,7 +18,9 @@ pub mod unique;
 pub mod yield_points;
 
 pub use aggregating::{TableEntry, TableHandler, TableOptions, TableSamples};
-pub use collector::{CollectedProfile, Collector, CollectorError, CollectorOptions};
+pub use collector::{
+    CollectedProfile, Collector, CollectorError, CollectorOptions, Tables, TablesOf,
+};
 pub use counts::{AddressCounts, MethodMap};
 pub use files::ProductionFile;
 pub use grid::{GridError, GridProbe, GridResult, PointProfiles};

@@ -13,12 +13,14 @@
 //! On a core that issues in order, the label ends with the pipe in which the instruction issued, lane
 //! 1 names what held it at the head of the issue queue, and the text of a row what issued beside it.
 //!
+//! Konata shows each hardware context of a chip as a thread, by its number among the processors that the guest sees.
+//!
 //! An arrow leads from each instruction to those that waited in a reservation station for what it computes.
 //!
 //! Squashed instructions are flushed rows. Instructions that DISE inserted carry the production
 //! and their position in its sequence; those of a handler are marked so.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -26,7 +28,7 @@ use hps_sim_core::inst::{OpClass, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::probe::Probe;
 
-use crate::model::{IssueStall, Pipe, PipelineProbe, StageRecord};
+use crate::model::{ContextId, IssueStall, Pipe, PipelineProbe, StageRecord};
 
 /// Collects the instructions that were in the pipeline during a window of cycles.
 #[derive(Debug)]
@@ -74,13 +76,29 @@ impl KanataLog {
         self.records.iter()
     }
 
-    /// What issued when, as text ([`crate::schedule::listing`]); squashed instructions are left out.
+    /// What issued when, as text ([`crate::schedule::listing`]), by hardware context if there are several; squashed
+    /// instructions are left out.
     #[must_use]
     pub fn schedule(&self) -> String {
         let kept = self.records.iter().filter(|r| !r.squashed);
-        let mut rows: Vec<StageRecord> = kept.copied().collect();
-        rows.sort_by_key(|r| r.seq);
-        crate::schedule::listing(self.isa, &rows)
+        let mut by_context: BTreeMap<u16, Vec<StageRecord>> = BTreeMap::new();
+        for record in kept {
+            let rows = by_context.entry(record.context.processor).or_default();
+            rows.push(*record);
+        }
+        let is_alone = by_context.keys().all(|&number| number == 0);
+        let listing = |(number, mut rows): (u16, Vec<StageRecord>)| {
+            rows.sort_by_key(|r| r.seq);
+            let title = match is_alone {
+                true => String::new(),
+                false => format!("context {number}\n"),
+            };
+            title + &crate::schedule::listing(self.isa, &rows)
+        };
+        match by_context.is_empty() {
+            true => crate::schedule::listing(self.isa, &[]),
+            false => by_context.into_iter().map(listing).collect(),
+        }
     }
 
     /// Writes the log. `production` names a production by its number, `symbol` an address.
@@ -94,11 +112,15 @@ impl KanataLog {
         symbol: &dyn Fn(u64) -> Option<String>,
     ) -> io::Result<()> {
         let mut rows: Vec<&StageRecord> = self.records.iter().collect();
-        rows.sort_by_key(|r| (r.fetch_cycle, if r.seq == 0 { u64::MAX } else { r.seq }));
+        rows.sort_by_key(|r| {
+            let place = if r.seq == 0 { u64::MAX } else { r.seq };
+            (r.fetch_cycle, r.context.processor, place)
+        });
         let mut events: Vec<(u64, usize, u8, String)> = Vec::new();
         let mut in_retire_order: Vec<usize> =
             (0..rows.len()).filter(|&i| !rows[i].squashed).collect();
-        in_retire_order.sort_by_key(|&i| (rows[i].end_cycle, rows[i].seq));
+        in_retire_order
+            .sort_by_key(|&i| (rows[i].end_cycle, rows[i].context.processor, rows[i].seq));
         let mut retire_id = vec![0; rows.len()];
         for (order, i) in in_retire_order.into_iter().enumerate() {
             retire_id[i] = order;
@@ -107,13 +129,18 @@ impl KanataLog {
         for (id, r) in rows.iter().enumerate() {
             let mut add =
                 |cycle: u64, order: u8, text: String| events.push((cycle, id, order, text));
-            add(r.fetch_cycle, 0, format!("I\t{id}\t{}\t0", r.seq));
+            add(
+                r.fetch_cycle,
+                0,
+                format!("I\t{id}\t{}\t{}", r.seq, r.context.processor),
+            );
             add(
                 r.fetch_cycle,
                 1,
                 format!("L\t{id}\t0\t{}", label(self.isa, r, production, symbol)),
             );
-            let beside = together.get(&r.issue_cycle).map_or(&[][..], Vec::as_slice);
+            let beside = together.get(&(r.context, r.issue_cycle));
+            let beside = beside.map_or(&[][..], Vec::as_slice);
             add(
                 r.fetch_cycle,
                 1,
@@ -161,32 +188,33 @@ impl KanataLog {
 fn waits(rows: &[&StageRecord]) -> Vec<(usize, usize)> {
     let mut in_order: Vec<usize> = (0..rows.len()).filter(|&i| !rows[i].squashed).collect();
     in_order.sort_by_key(|&i| rows[i].seq);
-    let mut writers: HashMap<u8, usize> = HashMap::new();
+    let mut writers: HashMap<(ContextId, u8), usize> = HashMap::new();
     let mut all = Vec::new();
     for consumer in in_order {
-        let inst = &rows[consumer].inst;
+        let (inst, context) = (&rows[consumer].inst, rows[consumer].context);
         let mut producers: Vec<usize> = [inst.rs1, inst.rs2, inst.rs3]
             .iter()
             .filter(|&&source| source != reg::ZERO)
-            .filter_map(|source| writers.get(source).copied())
+            .filter_map(|&source| writers.get(&(context, source)).copied())
             .filter(|&p| rows[p].complete_cycle > rows[consumer].dispatch_cycle)
             .collect();
         producers.sort_unstable();
         producers.dedup();
         all.extend(producers.into_iter().map(|producer| (consumer, producer)));
         if inst.rd != reg::SINK {
-            writers.insert(inst.rd, consumer);
+            writers.insert((context, inst.rd), consumer);
         }
     }
     all
 }
 
-/// The instructions of a slotted in-order core by the cycle in which they issued, oldest first.
-fn issued_together(rows: &[&StageRecord]) -> HashMap<u64, Vec<(u64, Pipe)>> {
-    let mut all: HashMap<u64, Vec<(u64, Pipe)>> = HashMap::new();
+/// The instructions of slotted in-order cores by context and the cycle in which they issued, oldest first.
+fn issued_together(rows: &[&StageRecord]) -> HashMap<(ContextId, u64), Vec<(u64, Pipe)>> {
+    let mut all: HashMap<(ContextId, u64), Vec<(u64, Pipe)>> = HashMap::new();
     for r in rows {
         if let Some(pipe) = r.pipe {
-            all.entry(r.issue_cycle).or_default().push((r.pc, pipe));
+            let beside = all.entry((r.context, r.issue_cycle)).or_default();
+            beside.push((r.pc, pipe));
         }
     }
     all
@@ -294,6 +322,10 @@ impl Probe for KanataLog {}
 
 impl PipelineProbe for KanataLog {
     const WANTS_STAGES: bool = true;
+
+    fn stand_in(&self) -> Option<Self> {
+        Some(KanataLog::new(self.isa, 0..0, 0))
+    }
 
     fn finished(&mut self, record: &StageRecord) {
         if !self.window.contains(&record.fetch_cycle) {

@@ -1,10 +1,14 @@
 //! Samplers: a policy, a schedule, and what it has credited. Any number of them watch one run, and none changes it.
+//!
+//! On a chip with several hardware contexts each has every sampler once, as each has its counters: periods and policies
+//! know of one context. What they find is added up. A sample that is due while a context has no thread is nobody's: what
+//! is idle has no cycles in the exact profile either.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hps_pipeline::core::EventSet;
+use hps_pipeline::core::{Cause, EventSet, State};
 use rustc_hash::FxHashMap;
 
 use crate::beat::{Beat, Key, Observer};
@@ -49,6 +53,16 @@ impl Credits {
     #[must_use]
     pub fn by_instruction(&self) -> FxHashMap<Key, u64> {
         by_instruction(&self.weights)
+    }
+
+    /// Adds the samples of another hardware context.
+    fn add(&mut self, other: Credits) {
+        for (cell, units) in other.weights {
+            *self.weights.entry(cell).or_insert(0) += units;
+        }
+        self.credited += other.credited;
+        self.lost += other.lost;
+        self.collided += other.collided;
     }
 }
 
@@ -106,8 +120,20 @@ impl Sampled {
 #[derive(Default)]
 pub struct Samplers {
     units: u64,
-    all: Vec<Sampler>,
     periods: Vec<Period>,
+    /// Those of the context whose beats come now.
+    now: Bench,
+    here: usize,
+    /// Those of all contexts that have had beats, but for the one whose beats come now.
+    others: Vec<Bench>,
+    /// The policies as they were added, for contexts that come later.
+    fresh: Vec<Box<dyn Policy>>,
+}
+
+/// The samplers of one hardware context.
+#[derive(Default)]
+struct Bench {
+    all: Vec<Sampler>,
     /// The samplers by the cycle in which their next sample is due, the earliest first.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Those whose policies wait for commits.
@@ -127,8 +153,58 @@ impl Samplers {
         }
     }
 
-    /// Adds a sampler.
+    /// Adds a sampler, before the run.
     pub fn add(&mut self, policy: Box<dyn Policy>, period: Period) {
+        self.periods.push(period);
+        self.fresh.push(policy.again());
+        self.now.add(policy, period, self.units);
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.periods.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.periods.is_empty()
+    }
+
+    /// What they found in a run that is over, in the order in which they were added.
+    #[must_use]
+    pub fn finish(self) -> Vec<Sampled> {
+        let mut sampled: Vec<Sampled> = Vec::new();
+        let benches = std::iter::once(self.now).chain(self.others);
+        for bench in benches.filter(|bench| !bench.all.is_empty()) {
+            let found = bench.finish(&self.periods);
+            if sampled.is_empty() {
+                sampled = found;
+                continue;
+            }
+            for (sum, more) in sampled.iter_mut().zip(found) {
+                sum.credits.add(more.credits);
+                if let (Some(sum), Some(more)) = (&mut sum.branches, &more.branches) {
+                    sum.add(more);
+                }
+            }
+        }
+        sampled
+    }
+
+    /// The samplers of a context that had none yet.
+    fn bench_of(&self, context: usize) -> Bench {
+        let mut bench = Bench::default();
+        for (policy, period) in self.fresh.iter().zip(&self.periods) {
+            bench.add(policy.again(), period.of_context(context), self.units);
+        }
+        bench
+    }
+}
+
+impl Bench {
+    fn add(&mut self, policy: Box<dyn Policy>, period: Period, units: u64) {
         let number = self.all.len();
         let schedule = Schedule::new(period);
         if schedule.counts_commits() {
@@ -139,34 +215,19 @@ impl Samplers {
         if policy.watches() {
             self.watching.push(number);
         }
-        self.periods.push(period);
         self.all.push(Sampler {
             policy,
             schedule,
             credits: Credits {
-                units_per_sample: self.units,
+                units_per_sample: units,
                 ..Credits::default()
             },
         });
     }
 
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// What they found in a run that is over, in the order in which they were added.
-    #[must_use]
-    pub fn finish(self) -> Vec<Sampled> {
-        let all = self.all.into_iter().zip(self.periods);
-        all.map(|(mut sampler, period)| {
+    fn finish(self, periods: &[Period]) -> Vec<Sampled> {
+        let all = self.all.into_iter().zip(periods);
+        all.map(|(mut sampler, &period)| {
             sampler.policy.finish(&mut sampler.credits);
             Sampled {
                 policy: sampler.policy.name(),
@@ -197,7 +258,8 @@ impl Samplers {
             let sampler = &mut self.all[number];
             let overflow_cycle = cycle - u64::from(sampler.schedule.counts_commits());
             let moment = Moment::new(beat, cycle, overflow_cycle);
-            let waits = sampler.policy.sample(&moment, &mut sampler.credits);
+            let is_idle = (moment.stretch).is_some_and(|s| s.state == State::Drained(Cause::Idle));
+            let waits = !is_idle && sampler.policy.sample(&moment, &mut sampler.credits);
             if waits && !self.waiting.contains(&number) {
                 self.waiting.push(number);
             }
@@ -240,22 +302,36 @@ impl Samplers {
 
 impl Observer for Samplers {
     fn elsewhere(&mut self, beat: &Beat<'_>) {
-        self.miss_due(beat);
+        self.now.miss_due(beat);
+    }
+
+    fn turn_to(&mut self, context: usize) {
+        for number in self.others.len()..=context.max(self.here) {
+            let bench = match number == self.here {
+                true => Bench::default(),
+                false => self.bench_of(number),
+            };
+            self.others.push(bench);
+        }
+        std::mem::swap(&mut self.now, &mut self.others[self.here]);
+        std::mem::swap(&mut self.now, &mut self.others[context]);
+        self.here = context;
     }
 
     fn stand_in(&self) -> Option<Self> {
-        // Policies keep what they know of one context.
-        self.all.is_empty().then(|| Samplers {
+        Some(Samplers {
             units: self.units,
-            all: Vec::new(),
-            periods: Vec::new(),
-            due: BinaryHeap::new(),
-            waiting: Vec::new(),
-            counting: Vec::new(),
-            watching: Vec::new(),
+            ..Samplers::default()
         })
     }
 
+    #[inline]
+    fn beat(&mut self, beat: &Beat<'_>) {
+        self.now.beat(beat);
+    }
+}
+
+impl Bench {
     #[inline]
     fn beat(&mut self, beat: &Beat<'_>) {
         if !self.watching.is_empty() {

@@ -79,6 +79,21 @@ impl Period {
         }
     }
 
+    /// The same period in another hardware context, whose counter counts alone: what is random there is drawn anew.
+    #[must_use]
+    pub fn of_context(self, context: usize) -> Period {
+        match self.spread {
+            Spread::Fixed => self,
+            Spread::Random { percent, seed } => Period {
+                spread: Spread::Random {
+                    percent,
+                    seed: seed.wrapping_add(context as u64),
+                },
+                ..self
+            },
+        }
+    }
+
     /// The same period with its first sample elsewhere: phase `index` of `of`, spread evenly over the period.
     #[must_use]
     pub fn at_phase(self, index: u64, of: u64) -> Period {

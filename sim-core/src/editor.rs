@@ -86,11 +86,13 @@ pub trait DecodeEditor {
     /// them is compiled into it. Not without [`DecodeEditor::ENABLED`].
     const INTERRUPTIBLE: bool = false;
 
-    /// An editor that does the same in another hardware context; `None` if there can be only one.
-    fn beside(&self) -> Option<Self>
+    /// An editor that does the same in another hardware context, whose number is given (from 1) and whose registers are
+    /// set as it needs them; `None` if there can be only one.
+    fn beside(&self, number: usize, regs: &mut [u64; reg::COUNT]) -> Option<Self>
     where
         Self: Sized,
     {
+        let _ = (number, regs);
         None
     }
 
@@ -209,7 +211,7 @@ pub struct NoEditor;
 impl DecodeEditor for NoEditor {
     const ENABLED: bool = false;
 
-    fn beside(&self) -> Option<Self> {
+    fn beside(&self, _: usize, _: &mut [u64; reg::COUNT]) -> Option<Self> {
         Some(NoEditor)
     }
 }

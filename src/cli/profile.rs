@@ -19,6 +19,17 @@ pub enum Kind {
     DataStream,
 }
 
+/// Whose tables the handlers of HPS write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TablesKind {
+    /// Each hardware context has its own
+    Context,
+    /// Each thread of the program has its own, the first 63 one each: the kernel switches their address with the thread
+    Thread,
+    /// One for all: two contexts that count in it at once may lose an event
+    Shared,
+}
+
 /// `hps profile`.
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::PROFILE)]
@@ -87,6 +98,10 @@ pub struct ProfileArgs {
     /// yes for methods, no for call pairs]. `no` is the HPS report's definition: calls and back-edges
     #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true, default_missing_value = "yes", value_parser = yes_or_no)]
     pub tail_calls: Option<bool>,
+    /// Of HPS: whose tables the handlers write, for programs with threads and machines with several hardware contexts; the
+    /// profile holds all of them, and each is listed. Not of data streams [default: context if there are several]
+    #[arg(long, value_enum, value_name = "WHOSE")]
+    pub tables: Option<TablesKind>,
     /// Seed of --random-period
     #[arg(
         long,
@@ -141,6 +156,7 @@ impl ProfileArgs {
             || !self.change.is_empty()
             || self.random_period
             || self.tail_calls.is_some()
+            || self.tables.is_some()
             || self.unrepaired;
         self.kind.or(is_hps.then_some(Kind::Method))
     }

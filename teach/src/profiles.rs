@@ -339,6 +339,7 @@ fn sampler(order: &ProfilerOrder) -> Result<Sampler, Problem> {
 }
 
 /// A policy that also notes where its samples fell and what they were credited to.
+#[derive(Clone)]
 struct Noting {
     policy: Box<dyn Policy>,
     marks: Marks,

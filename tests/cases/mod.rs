@@ -17,6 +17,7 @@ mod minutes;
 mod observed;
 mod parts;
 mod processes;
+mod profiled_threads;
 mod profiles;
 mod signals;
 mod slurm;

@@ -523,3 +523,42 @@ fn several_cores_refuse_what_does_not_go_with_them() {
         assert!(run.stderr.contains(why), "{options:?}: {}", run.stderr);
     }
 }
+
+/// Konata shows contexts as threads; what an instruction waits for comes from its own context.
+#[test]
+fn pipeline_logs_show_hardware_threads() {
+    let program = build(Isa::Riscv64, "thread_pthread.c", &["-O2", "-pthread"]);
+    let hps = Hps::new();
+    for machine in ["smt-2", "cmp-4"] {
+        let window = ["--trace-cycles", "0..400000", "--", &program];
+        let run = hps.run(&[&["run", "--machine", machine, "--trace", "-"], &window[..]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let log = text(&run);
+        let mut context_of = std::collections::HashMap::new();
+        for row in log.lines().filter(|line| line.starts_with("I\t")) {
+            let fields: Vec<&str> = row.split('\t').collect();
+            context_of.insert(fields[1], fields[3]);
+        }
+        let contexts: std::collections::BTreeSet<_> = context_of.values().collect();
+        assert!(contexts.len() > 1, "{machine}: {contexts:?}");
+        let arrows = log.lines().filter(|line| line.starts_with("W\t"));
+        for arrow in arrows {
+            let fields: Vec<&str> = arrow.split('\t').collect();
+            assert_eq!(context_of[fields[1]], context_of[fields[2]], "{arrow}");
+        }
+    }
+}
+
+/// Each context has the samplers once; what they find lies within the cycles of all of them.
+#[test]
+fn sampling_policies_watch_every_context() {
+    let program = build(Isa::Riscv64, "profiled_threads.c", &["-O1", "-pthread"]);
+    for machine in ["smt-2", "cmp-4"] {
+        let hps = Hps::new();
+        let with = ["--with", "tip,nci,lbr", "--json", "p.json", "--", &program];
+        let run = hps.run(&[&["profile", "--machine", machine], &with[..]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let text = text(&run);
+        assert!(text.contains("tip"), "{machine}: {text}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Collecting a profile with DISE: productions in, profile out.
 
 mod read;
+mod tables;
 mod take_over;
 
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ use crate::scheme::Scheme;
 use crate::stream::StreamRecorder;
 use read::Accumulator;
 pub(crate) use read::call_pairs;
+pub use tables::{Tables, TablesOf};
 
 /// Why nothing can be collected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +75,12 @@ pub enum CollectorError {
          methods alone or for hot call pairs alone"
     )]
     TailCalls,
+    /// Data streams are recorded in one buffer.
+    #[error(
+        "data streams are recorded in one buffer, in the order of one hardware context: they cannot be collected on a \
+         machine with several, nor by thread; use a machine with one core and one context"
+    )]
+    OneBuffer,
     /// A change of sampling that the trace cannot show.
     #[error(
         "a trace that is sampled cannot become an exhaustive one, nor the other way round, while the program \
@@ -113,6 +121,8 @@ pub struct CollectorOptions {
     /// The functions of the program, if its tail calls are to be counted as well: a jump to the entry of a function is
     /// an entry of a method, or a call pair. `None` is the HPS report's definition: calls and back-edges.
     pub tail_calls: Option<Arc<Entries>>,
+    /// Whose tables the handlers write.
+    pub tables: Tables,
 }
 
 impl Default for CollectorOptions {
@@ -125,6 +135,7 @@ impl Default for CollectorOptions {
             streams: Some(StreamConfig::default()),
             seed: 1,
             tail_calls: None,
+            tables: Tables::default(),
         }
     }
 }
@@ -188,6 +199,7 @@ pub struct Collector {
     sets: [ProductionSet; 2],
     /// The program's functions, if tail calls are counted.
     tail_calls: Option<Arc<Entries>>,
+    tables: Tables,
     accumulator: Arc<Mutex<Accumulator>>,
 }
 
@@ -261,6 +273,7 @@ impl Collector {
             }
         }
         let kinds = distinct;
+        Self::check_tables(&kinds, options.tables)?;
         let mut files = scheme.files(&kinds);
         if options.tail_calls.is_some() {
             files.push(match (scheme, &kinds[..]) {
@@ -303,6 +316,7 @@ impl Collector {
             streams: options.streams.clone(),
             sets,
             tail_calls: options.tail_calls.clone(),
+            tables: options.tables,
             accumulator: Arc::new(Mutex::new(accumulator)),
         })
     }
@@ -375,7 +389,7 @@ impl Collector {
         };
         let start = layout::HANDLER_BASE;
         let end = self.sets.iter().filter_map(end).max().unwrap_or(start);
-        start..page_align_up(end).unwrap_or(end)
+        start..page_align_up(end).unwrap_or(end) + self.further_bytes()
     }
 
     /// Maps handlers and tables into a process, sets the DISE registers, and gives the engine for
@@ -394,6 +408,7 @@ impl Collector {
         }
         engine.reset(&process.thread.hart.r);
         self.attach(&mut engine);
+        self.share_out(process, &mut engine);
         Ok(engine)
     }
 
@@ -498,21 +513,11 @@ impl Collector {
         mem: &Memory,
         regs: &[u64; reg::COUNT],
     ) -> Result<CollectedProfile, CollectorError> {
-        let entries = self.tail_calls.as_deref();
         Ok(match kind {
-            ProfileKind::Method => {
-                let table = self.area_bytes("HotMethod_table", mem)?;
-                let (addresses, lost) = read::methods(&table, entries);
-                CollectedProfile::Method { addresses, lost }
-            }
-            ProfileKind::CallPair => {
-                let table = self.area_bytes("CallPair_table", mem)?;
-                let (call_pairs, lost) = read::call_pairs(&table, entries);
-                CollectedProfile::CallPair { call_pairs, lost }
-            }
+            ProfileKind::Method | ProfileKind::CallPair => self.read_merged(kind, mem)?,
             ProfileKind::DataStream => {
                 let mut accumulator = self.lock().clone();
-                let bytes = self.area_bytes("DataStream_buffer", mem)?;
+                let bytes = self.area_bytes("DataStream_buffer", 0, mem)?;
                 let start = self
                     .data_area("DataStream_buffer")
                     .map_or(0, |area| area.address);
@@ -539,12 +544,12 @@ impl Collector {
             .cloned()
     }
 
-    fn area_bytes(&self, name: &str, mem: &Memory) -> Result<Vec<u8>, CollectorError> {
+    fn area_bytes(&self, name: &str, offset: u64, mem: &Memory) -> Result<Vec<u8>, CollectorError> {
         let Some(area) = self.data_area(name) else {
             return Ok(Vec::new());
         };
         let mut bytes = vec![0; area.size as usize];
-        mem.read_bytes(area.address, &mut bytes)
+        mem.read_bytes(area.address + offset, &mut bytes)
             .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
         Ok(bytes)
     }

@@ -113,6 +113,17 @@ impl Policy for Lbr {
 }
 
 impl BranchRecords {
+    /// Adds what was read from the rings of another hardware context.
+    pub fn add(&mut self, other: &BranchRecords) {
+        for (&edge, count) in &other.edges {
+            *self.edges.entry(edge).or_insert(0) += count;
+        }
+        for (&range, &(count, cycles)) in &other.ranges {
+            let sum = self.ranges.entry(range).or_insert((0, 0));
+            *sum = (sum.0 + count, sum.1 + cycles);
+        }
+    }
+
     /// How often each instruction has run in what was read: the sum over the ranges that it lies in. `executed` are
     /// the addresses of all instructions that have run, in ascending order.
     #[must_use]

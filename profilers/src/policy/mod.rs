@@ -54,8 +54,26 @@ impl<'a> Moment<'a> {
     }
 }
 
-/// Which instruction a profiler blames.
-pub trait Policy: Send {
+/// A policy in the state of another one: for a further hardware context, which has hardware of its own.
+pub trait Again {
+    /// The same policy once more.
+    fn again(&self) -> Box<dyn Policy>;
+}
+
+impl<P: Policy + Clone + 'static> Again for P {
+    fn again(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Policy> {
+    fn clone(&self) -> Self {
+        (**self).again()
+    }
+}
+
+/// Which instruction a profiler blames. It knows of one hardware context.
+pub trait Policy: Again + Send {
     /// The name under which it is registered.
     fn name(&self) -> &'static str;
 

@@ -100,7 +100,7 @@ pub use self::signals::{
 };
 pub use self::streams::{Output, Stdin};
 pub(crate) use self::threads::Blocked;
-pub use self::threads::ThreadRules;
+pub use self::threads::{ThreadRules, ThreadTables};
 pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
 
 /// Number of a guest's first process and of the first thread there.

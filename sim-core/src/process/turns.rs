@@ -237,7 +237,8 @@ impl Process {
             };
             let now_ns = os.now_ns();
             let before = std::mem::replace(&mut self.thread, *next);
-            self.thread.take_context(&before, now_ns);
+            self.thread
+                .take_context(&before, now_ns, os.threads.tables.registers());
             is_parked = false;
             match self.resume() {
                 Ok(SyscallResult::Exit(code)) => match self.end(code) {
@@ -259,14 +260,18 @@ impl Process {
 const MOST_IDLE_LOOKS: u32 = 10_000;
 
 impl Thread {
-    /// Takes over from another thread what belongs to the hardware context: the DISE registers and those of
-    /// interrupts, and the counters. A reservation does not outlive the turn of its thread.
-    fn take_context(&mut self, before: &Thread, now_ns: u64) {
+    /// Takes over from another thread what belongs to the hardware context: the DISE registers but for some that are the
+    /// thread's `own`, those of interrupts, and the counters. A reservation does not outlive the turn of its thread.
+    fn take_context(&mut self, before: &Thread, now_ns: u64, own: &[u8]) {
+        let kept: Vec<u64> = own.iter().map(|&r| self.hart.r[usize::from(r)]).collect();
         let dise = usize::from(reg::DISE)..usize::from(reg::DISE + reg::DISE_COUNT);
         let interrupts =
             usize::from(reg::INTERRUPT)..usize::from(reg::INTERRUPT + reg::INTERRUPT_REGISTERS);
         for registers in [dise, interrupts] {
             self.hart.r[registers.clone()].copy_from_slice(&before.hart.r[registers]);
+        }
+        for (&register, value) in own.iter().zip(kept) {
+            self.hart.r[usize::from(register)] = value;
         }
         let left = self.hart.counters;
         self.hart.counters = before.hart.counters;

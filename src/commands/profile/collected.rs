@@ -1,23 +1,18 @@
 //! A profile collected by HPS, beside the exhaustive one of the same program.
 
-use hps_sim_core::editor::NoEditor;
 use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use hps_experiments::paper_burst;
 use hps_lab::input::{self, MAX_STDIN_BYTES};
-use hps_lab::{Faulted, FunctionalLoop, Lab, Program, TimedMachine, dise_config};
+use hps_lab::{Faulted, Lab, Program, TimedMachine, dise_config};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
-use hps_productions::point::COUNTER_MAX;
-use hps_productions::{
-    CollectedProfile, Collector, CollectorOptions, GridProbe, GridResult, MethodMap, PointProfiles,
-    SamplePoint, Scheme,
-};
+use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint, Scheme};
 use hps_profile::{
-    Accuracy, CallPair, Events, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey,
-    ProfileKind, StreamConfig, StreamProfile, Unit, accuracy,
+    Accuracy, Events, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
+    StreamConfig, Unit, accuracy,
 };
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
@@ -27,9 +22,11 @@ use hps_sim_core::symbols::Entries;
 use rustix::fs::FileType;
 use serde_json::{Value, json};
 
+use super::exhaustive::{exhaustive, pairs};
+use super::tables::{self, Table};
 use crate::cli::{self, Kind, ProfileArgs};
 use crate::commands::timed_machine;
-use crate::{host, program};
+use crate::program;
 
 /// One event in this many is sampled by default.
 const ONE_IN: u64 = 100;
@@ -43,6 +40,8 @@ struct Change {
 /// What a collecting run gives.
 struct Run {
     collected: CollectedProfile,
+    /// The tables that it is made of, if there are several.
+    tables: Vec<Table>,
     /// Cycles with and without the profile, if it was timed.
     cycles: Option<(u64, u64)>,
     instructions: u64,
@@ -99,6 +98,12 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
     let tail_calls = counts_tail_calls(args, kind)
         .then(|| Arc::new(Entries::of(&program.image.symbols, program.image.isa)));
 
+    let contexts = (timing.as_ref()).map_or(1, |machine| machine.config.chip.processors() as usize);
+    ensure!(
+        changes.is_empty() || contexts == 1,
+        "--change goes with machines of one core with one context: a change reaches one context's counters"
+    );
+
     let streams = StreamConfig::default();
     let truth = exhaustive(&program, kind, point, &streams, &tail_calls)?;
     // What it says on standard error has been seen once.
@@ -111,13 +116,15 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
         streams: (kind == ProfileKind::DataStream).then_some(streams),
         seed: args.period_seed,
         tail_calls,
+        tables: tables::asked(args, contexts),
         ..CollectorOptions::default()
     };
     let collector = Collector::of(scheme, &[kind], point, &options)?;
-    let run = match &timing {
+    let mut run = match &timing {
         None => run_functional(&program, &collector, &changes)?,
         Some(machine) => run_timed(&program, &collector, &changes, machine)?,
     };
+    let parts = std::mem::take(&mut run.tables);
     let report = Report {
         args,
         kind,
@@ -130,19 +137,37 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
     match &run.collected {
         CollectedProfile::Method { addresses, lost } => {
             let entry = |address| truth.methods.entry(address);
+            let of_table = |table: Table| match table.collected {
+                CollectedProfile::Method { addresses, .. } => {
+                    Some((table.owner, addresses.methods(entry)))
+                }
+                _ => None,
+            };
             report.print(
                 &addresses.methods(entry),
                 &truth.grid.exhaustive.addresses.methods(entry),
                 *lost,
-                Value::Null,
+                (
+                    Value::Null,
+                    parts.into_iter().filter_map(of_table).collect(),
+                ),
             )
         }
-        CollectedProfile::CallPair { call_pairs, lost } => report.print(
-            call_pairs,
-            &pairs(&truth.grid.exhaustive),
-            *lost,
-            Value::Null,
-        ),
+        CollectedProfile::CallPair { call_pairs, lost } => {
+            let of_table = |table: Table| match table.collected {
+                CollectedProfile::CallPair { call_pairs, .. } => Some((table.owner, call_pairs)),
+                _ => None,
+            };
+            report.print(
+                call_pairs,
+                &pairs(&truth.grid.exhaustive),
+                *lost,
+                (
+                    Value::Null,
+                    parts.into_iter().filter_map(of_table).collect(),
+                ),
+            )
+        }
         CollectedProfile::DataStream(recorder) => {
             let sampled = recorder
                 .clone()
@@ -152,7 +177,7 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
                 .streams
                 .context("the data streams were not analyzed")?;
             let summary = json!({ "sampled": sampled.summary, "exhaustive": exact.summary });
-            report.print(&sampled.profile, &exact.profile, 0, summary)
+            report.print(&sampled.profile, &exact.profile, 0, (summary, Vec::new()))
         }
         CollectedProfile::Nothing => bail!("nothing was collected"),
     }?;
@@ -204,109 +229,6 @@ fn parse_change(text: &str) -> anyhow::Result<Change> {
     })
 }
 
-struct Truth {
-    grid: GridResult,
-    methods: MethodMap,
-    streams: Option<StreamProfile>,
-    exit_code: i32,
-    /// Accuracy at the point and with a period one event longer, and samples there; not of data streams.
-    accuracies: Option<[(f64, u64); 2]>,
-}
-
-/// How much more accurate a profile is with a period one event longer, in shares, before the period is taken to be in
-/// step with the program's loops.
-const IN_STEP: f64 = 0.1;
-
-/// Samples below which an accuracy says nothing about the period.
-const FEW_SAMPLES: u64 = 20;
-
-impl Truth {
-    /// What to say of a fixed period that is in step with the program's loops.
-    fn in_step(&self, point: SamplePoint) -> Option<String> {
-        let [(fixed, samples), (detuned, others)] = self.accuracies?;
-        let is_in_step = detuned > fixed + IN_STEP && samples.min(others) >= FEW_SAMPLES;
-        is_in_step.then(|| {
-            format!(
-                "the fixed period of {} events is in step with the program's loops: with a period one event longer the \
-                 accuracy is {:.1}% instead of {:.1}%; --random-period is in step with none",
-                point.period(),
-                100.0 * detuned,
-                100.0 * fixed
-            )
-        })
-    }
-}
-
-fn exhaustive(
-    program: &Program,
-    kind: ProfileKind,
-    point: SamplePoint,
-    streams: &StreamConfig,
-    tail_calls: &Option<Arc<Entries>>,
-) -> anyhow::Result<Truth> {
-    let (mut grid, exit_code) = if kind == ProfileKind::DataStream {
-        let probe = GridProbe::with_memory(&[], Some(streams))?.on_threads(host::processors());
-        watched(program, probe)?
-    } else {
-        let detuned = SamplePoint {
-            sparsity: point.sparsity.saturating_add(1).min(COUNTER_MAX),
-            ..point
-        };
-        let probe = GridProbe::new(&[point, detuned])?.with_tail_calls(tail_calls.clone());
-        watched(program, probe)?
-    };
-    let methods = grid.method_map(&program.image.symbols);
-    let exact = &grid.exhaustive;
-    let at = |sampled: &PointProfiles| {
-        let cut = Fraction::NINETY_PERCENT;
-        let of_methods = |p: &PointProfiles| p.addresses.methods(|a| methods.entry(a));
-        if kind == ProfileKind::Method {
-            let overlap = accuracy(&of_methods(sampled), &of_methods(exact), cut);
-            (overlap.renormalized, sampled.addresses.total())
-        } else {
-            let sampled = pairs(sampled);
-            let overlap = accuracy(&sampled, &pairs(exact), cut);
-            (overlap.renormalized, sampled.total())
-        }
-    };
-    let accuracies = match &grid.points[..] {
-        [fixed, detuned] => Some([at(fixed), at(detuned)]),
-        _ => None,
-    };
-    let streams = grid
-        .exhaustive
-        .stream
-        .take()
-        .and_then(|recorder| recorder.finish());
-    Ok(Truth {
-        grid,
-        methods,
-        streams,
-        exit_code,
-        accuracies,
-    })
-}
-
-/// Call pairs, with the tail calls that were counted.
-fn pairs(profiles: &PointProfiles) -> Profile<CallPair> {
-    let mut pairs = profiles.call_pairs.clone();
-    pairs.merge(&profiles.tail_calls);
-    pairs
-}
-
-/// What samplers see of a whole run, and the program's exit code.
-fn watched<const MEMORY: bool>(
-    program: &Program,
-    probe: GridProbe<MEMORY>,
-) -> anyhow::Result<(GridResult, i32)>
-where
-    NoEditor: FunctionalLoop<GridProbe<MEMORY>>,
-{
-    let ran = Lab::of(program).watched_by(probe).run()?;
-    let code = Faulted::or_exit_code(ran.stop, &program.image)?;
-    Ok((ran.probe.finish(), code))
-}
-
 fn run_functional(
     program: &Program,
     collector: &Collector,
@@ -327,6 +249,7 @@ fn run_functional(
     Faulted::or_exit_code(machine.run_to_end(), &program.image)?;
     Ok(Run {
         collected: collector.read(&machine.process)?,
+        tables: tables::read(collector, &machine.process)?,
         cycles: None,
         instructions: machine.retired.program,
     })
@@ -358,6 +281,7 @@ fn run_timed(
     Faulted::or_exit_code(core.run_to_end(), &program.image)?;
     Ok(Run {
         collected: collector.read(core.process())?,
+        tables: tables::read(collector, core.process())?,
         cycles: Some((core.stats().cycles, baseline.cycles())),
         instructions: core.stats().commit_program_instructions,
     })
@@ -379,7 +303,7 @@ impl Report<'_> {
         sampled: &Profile<K>,
         exact: &Profile<K>,
         lost: u64,
-        summary: Value,
+        (summary, tables): (Value, Vec<(String, Profile<K>)>),
     ) -> anyhow::Result<()> {
         ensure!(
             exact.total() > 0,
@@ -387,7 +311,8 @@ impl Report<'_> {
         );
         let overlap = accuracy(sampled, exact, Fraction::NINETY_PERCENT);
         if let Some(path) = &self.args.json {
-            self.write_json(path, sampled, exact, &overlap, summary)?;
+            let tables = tables::json(&tables, &|member| self.describe(member));
+            self.write_json(path, (sampled, exact), &overlap, (summary, tables))?;
         }
         let mut out = std::io::stdout().lock();
         writeln!(
@@ -457,6 +382,7 @@ impl Report<'_> {
                 self.describe(member)
             )?;
         }
+        tables::print(&mut out, &tables, &|member| self.describe(member))?;
         if sampled.is_empty() {
             let why = match self.kind {
                 ProfileKind::DataStream => {
@@ -523,10 +449,9 @@ impl Report<'_> {
     fn write_json<K: ProfileKey>(
         &self,
         path: &std::path::Path,
-        sampled: &Profile<K>,
-        exact: &Profile<K>,
+        (sampled, exact): (&Profile<K>, &Profile<K>),
         overlap: &Accuracy,
-        summary: Value,
+        (summary, tables): (Value, Value),
     ) -> anyhow::Result<()> {
         let header = |what: &str| ProfileHeader {
             program: self.args.program().to_string(),
@@ -564,6 +489,7 @@ impl Report<'_> {
             "baseline_cycles": self.run.cycles.map(|c| c.1),
             "sampled": document("sampled", sampled)?,
             "exhaustive": document("exhaustive", exact)?,
+            "tables": tables,
         });
         let text = serde_json::to_string_pretty(&all)?;
         std::fs::write(path, text + "\n").with_context(|| {

@@ -4,9 +4,11 @@ mod annotate;
 mod charged;
 mod collected;
 mod exact;
+mod exhaustive;
 mod export;
 mod json;
 mod save;
+mod tables;
 mod timeline;
 
 use crate::cli::ProfileArgs;

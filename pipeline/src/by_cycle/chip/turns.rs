@@ -20,7 +20,8 @@ use crate::pmu::selected;
 pub enum NotTogether {
     /// What edits the instructions can do so in one context only.
     #[error(
-        "productions with handlers and new layouts of code work on machines with one core only, of one context (chip.cores, chip.contexts)"
+        "new layouts of code, and productions whose handlers have tables for one context only, work on machines with one \
+         core only, of one context (chip.cores, chip.contexts)"
     )]
     Editor,
     /// What watches the run can watch one context only.
@@ -64,8 +65,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         process.os.set_processors(count, &first);
         let mut others = Vec::new();
         for number in 1..count {
-            let process = process.beside()?;
-            let editor = editor.beside().ok_or(NotTogether::Editor)?;
+            let mut process = process.beside()?;
+            let registers = &mut process.thread.hart.r;
+            let editor = editor
+                .beside(number, registers)
+                .ok_or(NotTogether::Editor)?;
             let probe = probe.stand_in().ok_or(NotTogether::Probe)?;
             let id = ContextId::of(number, cores);
             let core = config.of_core(u32::from(id.core.0));

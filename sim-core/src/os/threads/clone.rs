@@ -162,6 +162,7 @@ impl Linux {
             child.clear_tid = request.child_tid;
         }
         self.begin_child(&mut child, &request);
+        self.threads.tables.give(tid, &mut child.hart);
         self.threads.park(child);
         self.second_result = Some(0);
         Ok(u64::from(tid))

@@ -9,6 +9,7 @@ mod clone;
 mod contexts;
 mod futex;
 mod signal;
+mod tables;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(super) use self::clone::{Request, flag};
 use self::contexts::Contexts;
 use self::futex::Futexes;
+pub use self::tables::ThreadTables;
 pub(crate) use self::wait::Blocked;
 pub(super) use self::wait::{Resumed, WaitFor};
 use super::PID;
@@ -67,6 +69,8 @@ pub(crate) struct Threads {
     contexts: Contexts,
     /// The exit code of the process, if its first thread has ended before others.
     first_code: Option<i32>,
+    /// Tables of handlers that threads have of their own.
+    pub(crate) tables: tables::Given,
 }
 
 impl Threads {
@@ -82,6 +86,7 @@ impl Threads {
             random: rules.seed.map(Random::new),
             contexts: Contexts::one(),
             first_code: None,
+            tables: tables::Given::default(),
         }
     }
 
