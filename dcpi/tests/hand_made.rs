@@ -26,6 +26,7 @@ fn analyze(program: &Program) -> (Samples, Truth, Procedure) {
             _ => Range::fixed(1),
         },
         seed: 3,
+        turns: None,
     });
     let observer = Observer::new(&machine, &plans);
     let mut core = Chip::with(&machine, program.process(), NoEditor, observer);

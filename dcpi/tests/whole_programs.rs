@@ -38,6 +38,7 @@ pub fn accuracy(name: &str, isa: Isa, period: u64, limit: u64) -> Accuracy {
             _ => Range::fixed(100),
         },
         seed: 7,
+        turns: None,
     });
     let observer = Observer::new(&machine, &plans);
     let mut core = Chip::with(&machine, process, NoEditor, observer);

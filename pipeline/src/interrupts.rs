@@ -42,8 +42,7 @@ pub(crate) use lines::{Lines, set_registers};
 use hps_sim_core::process::layout;
 
 use crate::config::InterruptConfig;
-use crate::model::CoreStats;
-use crate::pmu::Pmu;
+use crate::pmu::{Pmu, Readings};
 
 /// An interrupt that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,8 +151,8 @@ impl Interrupts {
     }
 
     /// Counts from here on.
-    pub(crate) fn start(&mut self, stats: &CoreStats) {
-        self.pmu.start(stats);
+    pub(crate) fn start(&mut self, readings: Readings<'_>) {
+        self.pmu.start(readings);
     }
 
     /// Whether the cycle of an overflow is known only when it has come.
@@ -162,8 +161,8 @@ impl Interrupts {
     }
 
     /// Counts what has happened, as [`Pmu::count`].
-    pub(crate) fn count(&mut self, stats: &CoreStats, from: u64, to: u64) {
-        self.pmu.count(stats, from, to);
+    pub(crate) fn count(&mut self, readings: Readings<'_>, from: u64, to: u64) {
+        self.pmu.count(readings, from, to);
     }
 
     /// From this cycle on the core has to ask whether a boundary has come. In a handler it asks at each
@@ -182,9 +181,9 @@ impl Interrupts {
     }
 
     /// Takes an interrupt in a cycle in which it may be taken, in front of the instruction at `pc`.
-    pub(crate) fn take(&mut self, stats: &CoreStats, cycle: u64, pc: u64) -> Option<Taken> {
+    pub(crate) fn take(&mut self, readings: Readings<'_>, cycle: u64, pc: u64) -> Option<Taken> {
         let line = cycle.checked_sub(self.recognition_cycles)?;
-        let pending = self.pmu.take(stats, cycle, line)?;
+        let pending = self.pmu.take(readings, cycle, line)?;
         let taken = Taken {
             source: pending.source,
             overflow_cycle: pending.overflow_cycle,

@@ -98,7 +98,7 @@ impl Observer {
         all.map(|s| {
             (
                 s.plan,
-                std::mem::replace(&mut s.counts, Counts::new(s.plan.period)),
+                std::mem::replace(&mut s.counts, Counts::new(s.plan.whole_period())),
             )
         })
         .collect()

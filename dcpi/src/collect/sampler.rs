@@ -1,5 +1,6 @@
 //! A counter that overflows after random periods, and whose interrupt finds the head of the issue queue.
 
+use hps_pipeline::pmu::Turns;
 use hps_sim_core::random::Random;
 
 use crate::samples::{Counts, Event, Range};
@@ -13,6 +14,21 @@ pub struct Plan {
     pub period: Range,
     /// Seed of the periods.
     pub seed: u64,
+    /// The counter is shared with other events, which count in turns (section 4.1.1 of the paper); `None`: it has a counter
+    /// of its own.
+    pub turns: Option<Turns>,
+}
+
+impl Plan {
+    /// Events of the whole run between two samples: where events take turns, those of the turns of others too.
+    #[must_use]
+    pub fn whole_period(&self) -> Range {
+        let turns = self.turns.map_or(1, |turns| turns.of);
+        Range {
+            least: self.period.least * turns,
+            most: self.period.most * turns,
+        }
+    }
 }
 
 /// Cycles from the overflow of a counter to the delivery of its interrupt (21164; section 4.1.2 of the paper).
@@ -35,7 +51,7 @@ pub(super) struct Sampler {
 impl Sampler {
     pub fn new(plan: Plan) -> Sampler {
         let mut sampler = Sampler {
-            counts: Counts::new(plan.period),
+            counts: Counts::new(plan.whole_period()),
             trace: None,
             random: Random::new(plan.seed),
             left: 0,
@@ -77,6 +93,14 @@ impl Sampler {
 
     /// An event happens whose interrupt, if it is one, is delivered in a cycle.
     pub fn event(&mut self, delivered: u64) {
+        let happened = delivered.saturating_sub(DELIVERY_CYCLES);
+        if self
+            .plan
+            .turns
+            .is_some_and(|turns| !turns.counts_in(happened))
+        {
+            return;
+        }
         self.left -= 1;
         if self.left == 0 {
             self.left = self.draw();

@@ -51,7 +51,7 @@ pub fn dot(procedure: &Procedure) -> String {
     out + "}\n"
 }
 
-fn frequency(estimate: Option<crate::analysis::Estimate>) -> String {
+pub(super) fn frequency(estimate: Option<crate::analysis::Estimate>) -> String {
     estimate.map_or("?".to_string(), |e| format!("{:.1}", e.frequency))
 }
 

@@ -1,14 +1,18 @@
-//! What the tools print: plain text in the form of the paper's figures.
+//! What the tools print: plain text in the form of the paper's figures; graphs and pages.
 
 mod calc;
+mod drawing;
 mod graph;
+mod page;
 mod prof;
 mod stats;
 #[cfg(test)]
 mod tests;
 
 pub use calc::{calc, summary};
+pub use drawing::drawing;
 pub use graph::dot;
+pub use page::Page;
 pub use prof::{Line, by_image, by_line, by_procedure, prof};
 pub use stats::{Spread, difference, spreads, stats};
 

@@ -8,7 +8,7 @@ use hps_dcpi::paper::HANDLER_CYCLES;
 use hps_dcpi::samples::{Counts, Event, Range, Samples};
 use hps_dcpi::table::{Replacement, Table};
 use hps_lab::{Lab, Program, TimedMachine};
-use hps_pipeline::pmu::{CounterConfig, Event as Counted};
+use hps_pipeline::pmu::{CounterConfig, Event as Counted, Turns};
 use hps_productions::TableOptions;
 use hps_sim_core::cfg::Code;
 
@@ -36,6 +36,7 @@ fn plans() -> Vec<Plan> {
         event: Event::Cycles,
         period,
         seed,
+        turns: None,
     };
     let mut plans: Vec<Plan> = PERIODS.map(|p| cycles(around(p), p)).to_vec();
     // The trace of the published period is that of the hash table.
@@ -45,6 +46,7 @@ fn plans() -> Vec<Plan> {
         event,
         period: Range::fixed(EVENT_PERIOD),
         seed: 1,
+        turns: None,
     }));
     plans.extend((0..RUNS).map(|run| cycles(around(RUNS_PERIOD), 1_000_000 + run)));
     plans
@@ -287,6 +289,48 @@ fn table(program: &Program, trace: &[u64]) -> Vec<Measurement> {
 /// sample, of which an entry holds several).
 const DAEMON_LOOPS: u32 = 100;
 
+/// Periods of events beside cycles: as many events as make a run of the published programs interrupt rarely.
+const EVENTS: Range = Range {
+    least: 3840,
+    most: 4096,
+};
+
+/// Cycles of a turn of events that share a counter.
+const TURN_CYCLES: u64 = 16_384;
+
+/// The counters of the paper's three configurations: cycles, cycles and misses of the instruction cache, and cycles with
+/// three events that share a counter (table 3). Misses of wrong paths count too.
+fn counters(period: Range, events: &[&str]) -> Result<Vec<CounterConfig>, String> {
+    let counter = |event, period: Range, seed| CounterConfig {
+        spread: period.most - period.least,
+        seed,
+        skid_cycles: DELIVERY_CYCLES,
+        ..CounterConfig::every(event, period.least)
+    };
+    let mut all = vec![counter(CYCLES, period, 1)];
+    for (name, number) in events.iter().zip(0u64..) {
+        let event = Counted::named(name).map_err(|e| e.to_string())?;
+        let turns = Turns {
+            number,
+            of: events.len() as u64,
+            cycles: TURN_CYCLES,
+        };
+        all.push(CounterConfig {
+            turns: (events.len() > 1).then_some(turns),
+            ..counter(event, EVENTS, 2 + number)
+        });
+    }
+    Ok(all)
+}
+
+/// The events of the configurations "default" and "mux".
+const DEFAULT: &[&str] = &["l1i.read_miss_events"];
+const MUX: &[&str] = &[
+    "l1i.read_miss_events",
+    "l1d.read_miss_events",
+    "branch_mispredicted_events",
+];
+
 /// What sampling costs at the published period: interrupts, the handler with its hash table, the daemon.
 pub(super) fn overhead(
     program: &Program,
@@ -297,20 +341,20 @@ pub(super) fn overhead(
     let cycles = alone.successful().map_err(|e| e.to_string())?.cycles();
     let mut all = Vec::new();
     // The published period, and one that is short enough for the table to be warm in runs as short as these.
-    for (setting, period) in [("", Range::PUBLISHED), ("period=4096", around(4096))] {
-        let counter = CounterConfig {
-            spread: period.most - period.least,
-            seed: 1,
-            skid_cycles: DELIVERY_CYCLES,
-            ..CounterConfig::every(CYCLES, period.least)
-        };
+    for (setting, period, events) in [
+        ("", Range::PUBLISHED, &[][..]),
+        ("period=4096", around(4096), &[]),
+        ("events=default", Range::PUBLISHED, DEFAULT),
+        ("events=mux", Range::PUBLISHED, MUX),
+    ] {
+        let counters = counters(period, events)?;
         let options = TableOptions {
             daemon_loops: DAEMON_LOOPS,
             ..TableOptions::default()
         };
         let found = Lab::of(program)
             .timed_by(machine)
-            .aggregated(&[counter], options)
+            .aggregated(&counters, options)
             .map_err(|e| e.to_string())?;
         let totals: u64 = found.samples.totals().iter().sum();
         let taken = found.interrupts.taken_events;

@@ -321,7 +321,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
 impl<E: DecodeEditor, P: PipelineProbe> Chip<Interruptible<E>, P> {
     /// Takes these interrupts from now on, instead of any others; their counters begin to count here.
     pub fn attach_interrupts(&mut self, mut interrupts: Interrupts) {
-        interrupts.start(self.stats());
+        interrupts.start(self.first().resources.readings());
         self.first_mut().context.lines.attach(interrupts);
     }
 

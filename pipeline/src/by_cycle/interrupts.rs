@@ -5,11 +5,13 @@ use hps_sim_core::code::HandlerLink;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::process::HardwareEvents;
 
 use super::uop::{MicroOp, flag};
 use super::{Context, Resources};
 use crate::interrupts::set_registers;
 use crate::model::{Cause, PipelineProbe, kind};
+use crate::pmu::Readings;
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// The instruction in front of the head of the ROB has committed. True: an interrupt is taken behind
@@ -84,7 +86,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let Some(interrupts) = &mut self.lines.interrupts else {
             return;
         };
-        let Some(taken) = interrupts.take(&core.stats, core.now, pc) else {
+        let Some(taken) = interrupts.take(core.readings(), core.now, pc) else {
             debug_assert!(false, "no line is raised in cycle {}", core.now);
             return;
         };
@@ -113,6 +115,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     #[cold]
     #[inline(never)]
     pub(super) fn count_events(&mut self, core: &mut Resources, from: u64) {
-        self.lines.count_events(&core.stats, from, core.now);
+        self.lines.count_events(core.readings(), from, core.now);
+    }
+}
+
+impl Resources {
+    /// What the counters of the core read.
+    pub(super) fn readings(&self) -> Readings<'_> {
+        let mut caches = HardwareEvents::default();
+        self.memory.tell_threads(&mut caches);
+        Readings {
+            core: &self.stats,
+            caches,
+        }
     }
 }

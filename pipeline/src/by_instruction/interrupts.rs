@@ -7,6 +7,7 @@
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::editor::Interruptible;
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::process::HardwareEvents;
 
 use super::fetch::Pace;
 use super::insts::Code;
@@ -14,12 +15,14 @@ use super::path::RightPath;
 use super::wrong_path::Turn;
 use super::{DecodeEditor, DrivenCore};
 use crate::interrupts::{Interrupts, set_registers};
+use crate::memsys::MemorySystem;
 use crate::model::{Cause, CoreStats, Origin, PipelineProbe};
+use crate::pmu::Readings;
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<Interruptible<E>, P> {
     /// Takes these interrupts from now on, instead of any others; their counters begin to count here.
     pub fn attach_interrupts(&mut self, mut interrupts: Interrupts) {
-        interrupts.start(&self.stats);
+        interrupts.start(readings(&self.memory, &self.stats));
         self.lines.attach(interrupts);
     }
 
@@ -58,7 +61,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     - self.lines.committed_before,
                 ..self.stats
             };
-            self.lines.count_events(&stats, cycle - 1, cycle);
+            let readings = readings(&self.memory, &stats);
+            self.lines.count_events(readings, cycle - 1, cycle);
         }
     }
 
@@ -93,7 +97,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             cycles: cycle,
             ..self.stats
         };
-        let Some(taken) = interrupts.take(&stats, cycle, pc) else {
+        let Some(taken) = interrupts.take(readings(&self.memory, &stats), cycle, pc) else {
             debug_assert!(false, "no line is raised in cycle {cycle}");
             return;
         };
@@ -115,4 +119,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.fetch.redirect(pc, Cause::Serialize, from);
         self.fetch.pace = Pace::Uneven;
     }
+}
+
+/// What the counters of the core read.
+fn readings<'a>(memory: &MemorySystem, core: &'a CoreStats) -> Readings<'a> {
+    let mut caches = HardwareEvents::default();
+    memory.private.tell_threads(&mut caches);
+    Readings { core, caches }
 }

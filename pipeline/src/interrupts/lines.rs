@@ -3,7 +3,7 @@
 use hps_sim_core::inst::reg;
 
 use super::{Interrupts, Taken};
-use crate::model::CoreStats;
+use crate::pmu::Readings;
 
 /// The interrupts of a core, and when it has to look at them.
 #[derive(Clone)]
@@ -66,9 +66,9 @@ impl Lines {
 
     /// Counts what has happened by the end of cycle `to`, where it has been counted by the end of cycle
     /// `from` before.
-    pub fn count_events(&mut self, stats: &CoreStats, from: u64, to: u64) {
+    pub fn count_events(&mut self, readings: Readings<'_>, from: u64, to: u64) {
         if let Some(interrupts) = &mut self.interrupts {
-            interrupts.count(stats, from, to);
+            interrupts.count(readings, from, to);
         }
         self.plan();
     }

@@ -3,14 +3,49 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use hps_sim_core::process::HardwareEvents;
+
 use crate::model::CoreStats;
 
-/// What a counter counts: cycles, instructions of the program that commit, or any other event among
-/// [`CoreStats::COUNTERS`], by its name there. Files hold the name.
+/// What a counter counts: cycles, instructions of the program that commit, any other event among
+/// [`CoreStats::COUNTERS`], by its name there, or misses of the core's own caches and TLBs. Files hold the name.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     name: &'static str,
-    read: fn(&CoreStats) -> u64,
+    read: Read,
+}
+
+/// Where an event is counted.
+#[derive(Clone, Copy, Debug)]
+enum Read {
+    Core(fn(&CoreStats) -> u64),
+    Caches(fn(&HardwareEvents) -> u64),
+}
+
+/// Misses of caches and TLBs, wrong paths included, by the names that [`MemoryStats`](crate::memsys::MemoryStats) has for
+/// them.
+const MISSES: [(&str, fn(&HardwareEvents) -> u64); 4] = [
+    ("l1i.read_miss_events", |events| events.l1i_read_misses),
+    ("l1d.read_miss_events", |events| events.l1d_read_misses),
+    ("itlb.miss_events", |events| events.itlb_misses),
+    ("dtlb.miss_events", |events| events.dtlb_misses),
+];
+
+/// What all counters of a core read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Readings<'a> {
+    pub core: &'a CoreStats,
+    pub caches: HardwareEvents,
+}
+
+impl<'a> From<&'a CoreStats> for Readings<'a> {
+    /// Without caches.
+    fn from(core: &'a CoreStats) -> Self {
+        Readings {
+            core,
+            caches: HardwareEvents::default(),
+        }
+    }
 }
 
 /// A name that no event has.
@@ -27,13 +62,13 @@ impl Event {
     /// Cycles: a counter of them is a timer.
     pub const CYCLES: Event = Event {
         name: "cycles",
-        read: |stats| stats.cycles,
+        read: Read::Core(|stats| stats.cycles),
     };
 
     /// Instructions of the program that commit: those of handlers and sequences are not among them.
     pub const INSTRUCTIONS: Event = Event {
         name: "instructions",
-        read: |stats| stats.commit_program_instructions,
+        read: Read::Core(|stats| stats.commit_program_instructions),
     };
 
     /// The event of a name.
@@ -44,10 +79,15 @@ impl Event {
         if name == Event::INSTRUCTIONS.name {
             return Ok(Event::INSTRUCTIONS);
         }
-        let found = CoreStats::COUNTERS.iter().find(|(known, _)| *known == name);
-        let &(name, read) = found.ok_or_else(|| UnknownEvent {
+        if let Some(&(name, read)) = CoreStats::COUNTERS.iter().find(|(known, _)| *known == name) {
+            let read = Read::Core(read);
+            return Ok(Event { name, read });
+        }
+        let found = MISSES.into_iter().find(|(known, _)| *known == name);
+        let (name, read) = found.ok_or_else(|| UnknownEvent {
             name: name.to_string(),
         })?;
+        let read = Read::Caches(read);
         Ok(Event { name, read })
     }
 
@@ -64,8 +104,12 @@ impl Event {
     }
 
     /// How often it has happened.
-    pub(crate) fn read(&self, stats: &CoreStats) -> u64 {
-        (self.read)(stats)
+    pub(crate) fn read<'a>(&self, from: impl Into<Readings<'a>>) -> u64 {
+        let Readings { core, caches } = from.into();
+        match self.read {
+            Read::Core(read) => read(core),
+            Read::Caches(read) => read(&caches),
+        }
     }
 }
 
@@ -93,6 +137,7 @@ impl<'de> Deserialize<'de> for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memsys::MemoryStats;
 
     #[test]
     fn every_counter_of_a_run_is_an_event_that_reads_it() {
@@ -118,6 +163,25 @@ mod tests {
         assert_eq!(read("commit_program_instructions"), 2);
         assert_eq!(read("load_committed_events"), 3);
         assert_eq!(read("issue_block_limited_cycles"), 4);
+    }
+
+    #[test]
+    fn misses_are_called_as_the_memory_system_calls_them() {
+        let caches = HardwareEvents {
+            l1i_read_misses: 1,
+            l1d_read_misses: 2,
+            itlb_misses: 3,
+            dtlb_misses: 4,
+            ..HardwareEvents::default()
+        };
+        let core = &CoreStats::default();
+        let read = |(name, _): (&str, _)| {
+            assert!(MemoryStats::names().contains(&name), "{name}");
+            Event::named(name)
+                .expect("an event")
+                .read(Readings { core, caches })
+        };
+        assert_eq!(MISSES.map(read), [1, 2, 3, 4]);
     }
 
     #[test]

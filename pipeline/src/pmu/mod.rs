@@ -12,13 +12,12 @@
 mod event;
 mod selected;
 
+pub(crate) use event::Readings;
 pub use event::{Event, UnknownEvent};
 pub(crate) use selected::{Selection, selected};
 
 use hps_sim_core::random::Random;
 use serde::{Deserialize, Serialize};
-
-use crate::model::CoreStats;
 
 /// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +40,29 @@ pub struct CounterConfig {
     /// From the overflow to the cycle in which the counter raises its line, in cycles.
     #[serde(default)]
     pub skid_cycles: u64,
+    /// It counts in turns with others, as events do that share one counter; `None`: always.
+    #[serde(default)]
+    pub turns: Option<Turns>,
+}
+
+/// Turns in which events share a counter: each counts while it has its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turns {
+    /// Which turn it has, from 0.
+    pub number: u64,
+    /// How many events take turns: more than `number`.
+    pub of: u64,
+    /// How long a turn is, in cycles: at least one.
+    pub cycles: u64,
+}
+
+impl Turns {
+    /// Whether the event counts in a cycle.
+    #[must_use]
+    pub fn counts_in(&self, cycle: u64) -> bool {
+        cycle / self.cycles % self.of == self.number
+    }
 }
 
 impl CounterConfig {
@@ -54,6 +76,7 @@ impl CounterConfig {
             seed: 0,
             phase: 0,
             skid_cycles: 0,
+            turns: None,
         }
     }
 
@@ -87,6 +110,18 @@ pub enum PmuError {
         phase: u64,
         /// Its period.
         period: u64,
+    },
+    /// Turns that nobody can have, or of a timer.
+    #[error(
+        "counter {counter} has turn {} of {} with {} cycles each; allowed: a number below how many there are, at least 1 \
+         cycle, and none for cycles, whose overflow is known in advance",
+        turns.number, turns.of, turns.cycles
+    )]
+    BadTurns {
+        /// The number of the counter.
+        counter: usize,
+        /// Its turns.
+        turns: Turns,
     },
     /// A period that no run comes to the end of.
     #[error(
@@ -158,6 +193,11 @@ impl Pmu {
             if period == 0 {
                 return Err(PmuError::NoPeriod { counter });
             }
+            if let Some(turns) = config.turns
+                && (turns.number >= turns.of || turns.cycles == 0 || config.event.is_cycles())
+            {
+                return Err(PmuError::BadTurns { counter, turns });
+            }
             if phase >= period {
                 return Err(PmuError::LatePhase {
                     counter,
@@ -191,9 +231,10 @@ impl Pmu {
     }
 
     /// Counts from here on.
-    pub(crate) fn start(&mut self, stats: &CoreStats) {
+    pub(crate) fn start<'a>(&mut self, readings: impl Into<Readings<'a>>) {
+        let readings = readings.into();
         for c in &mut self.counters {
-            c.start = c.config.event.read(stats);
+            c.start = c.config.event.read(readings);
             c.seen = c.start;
             c.next = c.start + c.period() - c.config.phase;
         }
@@ -201,10 +242,11 @@ impl Pmu {
 
     /// Counts what has happened by the end of cycle `to`, where it has been counted by the end of cycle
     /// `from` before.
-    pub(crate) fn count(&mut self, stats: &CoreStats, from: u64, to: u64) {
+    pub(crate) fn count<'a>(&mut self, readings: impl Into<Readings<'a>>, from: u64, to: u64) {
+        let readings = readings.into();
         for c in &mut self.counters {
             if !c.config.event.is_cycles() {
-                c.count(c.config.event.read(stats), from, to);
+                c.count(c.config.event.read(readings), from, to);
             }
         }
     }
@@ -229,7 +271,13 @@ impl Pmu {
     }
 
     /// Takes the overflow of the first counter whose line has been raised by a cycle.
-    pub(crate) fn take(&mut self, stats: &CoreStats, now: u64, line: u64) -> Option<Pending> {
+    pub(crate) fn take<'a>(
+        &mut self,
+        readings: impl Into<Readings<'a>>,
+        now: u64,
+        line: u64,
+    ) -> Option<Pending> {
+        let readings = readings.into();
         self.pass(now);
         let (source, c) = self.counters.iter_mut().enumerate().find(|(_, c)| {
             let raised = c.pending.map(|overflow| overflow + c.config.skid_cycles);
@@ -237,7 +285,7 @@ impl Pmu {
         })?;
         let count = match c.config.event {
             event if event.is_cycles() => now,
-            event => event.read(stats),
+            event => event.read(readings),
         };
         let overflow_cycle = c.pending.take()?;
         Some(Pending {
@@ -273,6 +321,12 @@ impl Counter {
 
     /// It reads `value` at the end of cycle `to`, and read what it was seen at at the end of cycle `from`.
     fn count(&mut self, value: u64, from: u64, to: u64) {
+        if self.config.turns.is_some_and(|turns| !turns.counts_in(to)) {
+            // What happens in the turns of others moves the overflow back.
+            self.next += value - self.seen;
+            self.seen = value;
+            return;
+        }
         while value >= self.next {
             // Cycles that are skipped together change a counter once each, or not at all.
             let overflow = if value - self.seen == to - from {
@@ -293,6 +347,7 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::CoreStats;
 
     fn pmu(counters: &[CounterConfig]) -> Pmu {
         let mut pmu = Pmu::new(counters).expect("good counters");
@@ -328,6 +383,48 @@ mod tests {
         assert_eq!((pmu.next_line(), pmu.lost()), (Some(203), 2));
         let taken = pmu.take(&stats, 401, 401).expect("pending");
         assert_eq!((taken.overflow_cycle, pmu.next_line()), (200, Some(503)));
+    }
+
+    #[test]
+    fn events_that_share_a_counter_count_in_their_turns() {
+        let event = Event::named("load_committed_events").expect("an event");
+        let turns = |number, of, cycles| Turns { number, of, cycles };
+        let config = CounterConfig {
+            turns: Some(turns(1, 2, 100)),
+            ..CounterConfig::every(event, 10)
+        };
+        let mut pmu = pmu(&[config]);
+        // A load in each cycle of four turns of 100 cycles: the second and the fourth count.
+        let mut taken = Vec::new();
+        for cycle in 1..400 {
+            pmu.count(&loads(cycle), cycle - 1, cycle);
+            taken.extend(
+                pmu.take(&loads(cycle), cycle, cycle)
+                    .map(|p| p.overflow_cycle),
+            );
+        }
+        let ours = |cycle: &u64| cycle / 100 % 2 == 1;
+        assert_eq!(
+            (taken.len(), taken.iter().all(ours)),
+            (20, true),
+            "{taken:?}"
+        );
+        for wrong in [turns(2, 2, 100), turns(0, 1, 0)] {
+            let config = CounterConfig {
+                turns: Some(wrong),
+                ..config
+            };
+            let refused = Pmu::new(&[config]);
+            assert!(
+                matches!(refused, Err(PmuError::BadTurns { .. })),
+                "{wrong:?}"
+            );
+        }
+        let timer = CounterConfig {
+            turns: Some(turns(0, 1, 1)),
+            ..CounterConfig::timer(9)
+        };
+        assert!(matches!(Pmu::new(&[timer]), Err(PmuError::BadTurns { .. })));
     }
 
     #[test]

@@ -35,9 +35,14 @@ pub enum DcpiCommand {
     /// Samples by source line
     #[command(after_long_help = "Example:\n  hps dcpi annotate --top 10")]
     Annotate(ProfArgs),
-    /// The graph of a procedure as a drawing, in the language of Graphviz
-    #[command(after_long_help = "Example:\n  hps dcpi cfg execute.constprop.0 -o execute.dot")]
+    /// The graph of a procedure as a drawing: SVG, or in the language of Graphviz
+    #[command(
+        after_long_help = "Example:\n  hps dcpi cfg execute.constprop.0 -o execute.svg\n  hps dcpi cfg execute.constprop.0 -o execute.dot"
+    )]
     Cfg(CfgArgs),
+    /// Procedures, where the cycles go, and the first procedures by instruction with their graphs, on a page
+    #[command(after_long_help = "Example:\n  hps dcpi page -o minicc.html")]
+    Page(PageArgs),
     /// Samples in a format of another tool
     #[command(after_long_help = "Example:\n  hps dcpi export pprof:minicc.pb.gz")]
     Export(ExportArgs),
@@ -64,9 +69,16 @@ pub struct CollectArgs {
     /// Events of these between two samples
     #[arg(long, value_name = "MIN..MAX", default_value = "240..272", value_parser = range)]
     pub event_period: Range,
-    /// Let the program pay: interrupts, and the handler in guest code with its hash table and buffers. Cycles alone are
-    /// sampled, and where an interrupt finds the program is where it goes on
-    #[arg(long, conflicts_with_all = ["events", "merge_every"])]
+    /// Let all events of --events share one counter: each counts in turns, and a sample stands for as many periods as
+    /// there are turns
+    #[arg(long, requires = "events")]
+    pub multiplex: bool,
+    /// Of --multiplex: how long a turn is, in cycles
+    #[arg(long, value_name = "N", default_value_t = 16_384, requires = "multiplex", value_parser = clap::value_parser!(u64).range(1..))]
+    pub turn_cycles: u64,
+    /// Let the program pay: interrupts, and the handler in guest code with its hash table and buffers. Where an interrupt
+    /// finds the program is where it goes on; misses of wrong paths count too
+    #[arg(long, conflicts_with = "merge_every")]
     pub charged: bool,
     /// Of --charged: what the daemon takes for an entry that it reads, in turns of an empty loop
     #[arg(long, value_name = "N", default_value_t = 100, requires = "charged")]
@@ -163,12 +175,25 @@ pub struct DiffArgs {
 pub struct CfgArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// The file; standard output without it
-    #[arg(long, short, value_name = "FILE.dot")]
+    /// The file, a picture if its name ends with `.svg`; the language of Graphviz on standard output without it
+    #[arg(long, short, value_name = "FILE.svg|FILE.dot")]
     pub out: Option<PathBuf>,
     /// The procedure, by its name
     #[arg(value_name = "PROCEDURE")]
     pub procedure: String,
+}
+
+/// `hps dcpi page`.
+#[derive(Debug, Args)]
+pub struct PageArgs {
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// The file
+    #[arg(long, short, value_name = "FILE.html", default_value = "dcpi.html")]
+    pub out: PathBuf,
+    /// How many procedures to show by instruction
+    #[arg(long, default_value_t = 10)]
+    pub top: usize,
 }
 
 /// `hps dcpi export`.

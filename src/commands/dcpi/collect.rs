@@ -7,7 +7,7 @@ use hps_dcpi::samples::{Counts, Event};
 use hps_lab::{Lab, Timed, TimedLoop, VERSION};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::EitherCore;
-use hps_pipeline::pmu::CounterConfig;
+use hps_pipeline::pmu::{CounterConfig, Turns};
 use hps_productions::TableOptions;
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
@@ -44,9 +44,11 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
     };
     if args.charged {
         let lab = lab.limit(args.max_instructions.unwrap_or(u64::MAX));
-        let found = charged(lab, args)?;
-        database.add(&header(Event::Cycles, args.period), &found.0)?;
-        return Ok(exit_code(found.1));
+        let (found, stop) = charged(lab, args, &plans)?;
+        for (plan, counts) in plans.iter().zip(&found) {
+            database.add(&header(plan.event, plan.whole_period()), counts)?;
+        }
+        return Ok(exit_code(stop));
     }
     let lab = lab.watched_by(Observer::new(&machine.config, &plans));
     let EitherCore::Cycle(mut core) = lab.open()?.into_inner() else {
@@ -63,7 +65,7 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
             *total += counts.total();
             // That an event was sampled and not met is a result, too.
             if is_over || !counts.by_pc.is_empty() {
-                database.add(&header(plan.event, plan.period), counts)?;
+                database.add(&header(plan.event, plan.whole_period()), counts)?;
             }
         }
         if is_over {
@@ -95,25 +97,51 @@ fn exit_code(stop: Stop) -> u8 {
     }
 }
 
-/// Samples a run by interrupts that cost what they cost, and says what they did.
+/// What a counter that interrupts counts of an event.
+fn counted(event: Event) -> anyhow::Result<hps_pipeline::pmu::Event> {
+    use hps_pipeline::pmu::Event as Counted;
+    Ok(Counted::named(match event {
+        Event::Cycles => return Ok(Counted::CYCLES),
+        Event::Imiss => "l1i.read_miss_events",
+        Event::Dmiss => "l1d.read_miss_events",
+        Event::Branchmp => "branch_mispredicted_events",
+        Event::Dtbmiss => "dtlb.miss_events",
+        Event::Itbmiss => "itlb.miss_events",
+    })?)
+}
+
+/// Samples a run by interrupts that cost what they cost, and says what they did; the samples are in the order of the plans.
 fn charged(
     lab: Lab<'_, Timed<'_>, NoEditor>,
     args: &CollectArgs,
-) -> anyhow::Result<(Counts, Stop)> {
-    let counter = CounterConfig {
-        spread: args.period.most - args.period.least,
-        seed: args.period_seed,
-        skid_cycles: DELIVERY_CYCLES,
-        ..CounterConfig::every(hps_pipeline::pmu::Event::CYCLES, args.period.least)
+    plans: &[Plan],
+) -> anyhow::Result<(Vec<Counts>, Stop)> {
+    let counter = |plan: &Plan| -> anyhow::Result<CounterConfig> {
+        Ok(CounterConfig {
+            spread: plan.period.most - plan.period.least,
+            seed: plan.seed,
+            skid_cycles: DELIVERY_CYCLES,
+            turns: plan.turns,
+            ..CounterConfig::every(counted(plan.event)?, plan.period.least)
+        })
     };
+    let counters = plans
+        .iter()
+        .map(counter)
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let options = TableOptions {
         daemon_loops: args.daemon_loops,
         ..TableOptions::default()
     };
-    let found = lab.aggregated(&[counter], options)?;
-    let mut counts = Counts::new(args.period);
+    let found = lab.aggregated(&counters, options)?;
+    let mut counts: Vec<Counts> = plans
+        .iter()
+        .map(|p| Counts::new(p.whole_period()))
+        .collect();
     for entry in found.samples.entries() {
-        *counts.by_pc.entry(entry.pc).or_default() += entry.count;
+        if let Some(counts) = counts.get_mut(usize::from(entry.source)) {
+            *counts.by_pc.entry(entry.pc).or_default() += entry.count;
+        }
     }
     let [kept, evicted, dropped] = found.samples.totals();
     let taken = found.interrupts.taken_events;
@@ -143,23 +171,26 @@ fn image_name(name: &str) -> String {
     std::path::absolute(path).map_or_else(|_| name.to_string(), |p| p.display().to_string())
 }
 
-/// A counter for cycles and one for each other event, each with a seed of its own.
+/// A counter for cycles and one for each other event, each with a seed of its own, or one that they share.
 fn plans(args: &CollectArgs) -> anyhow::Result<Vec<Plan>> {
+    let events = args.other_events().map_err(|e| anyhow!(e))?;
     let mut plans = vec![Plan {
         event: Event::Cycles,
         period: args.period,
         seed: args.period_seed,
+        turns: None,
     }];
-    for (at, event) in args
-        .other_events()
-        .map_err(|e| anyhow!(e))?
-        .into_iter()
-        .enumerate()
-    {
+    for (&event, number) in events.iter().zip(0u64..) {
+        let turns = Turns {
+            number,
+            of: events.len() as u64,
+            cycles: args.turn_cycles,
+        };
         plans.push(Plan {
             event,
             period: args.event_period,
-            seed: args.period_seed.wrapping_add((at as u64 + 1) << 32),
+            seed: args.period_seed.wrapping_add((number + 1) << 32),
+            turns: args.multiplex.then_some(turns),
         });
     }
     Ok(plans)

@@ -3,6 +3,7 @@
 pub mod args;
 mod collect;
 mod examples;
+mod page;
 mod sets;
 mod tools;
 
@@ -18,6 +19,7 @@ pub fn dcpi(command: &DcpiCommand) -> anyhow::Result<u8> {
         DcpiCommand::Stats(args) => tools::stats(args),
         DcpiCommand::Diff(args) => tools::diff(args),
         DcpiCommand::Cfg(args) => tools::cfg(args),
+        DcpiCommand::Page(args) => page::page(args),
         DcpiCommand::Export(args) => tools::export(args),
     }
 }

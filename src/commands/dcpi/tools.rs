@@ -20,7 +20,7 @@ use super::sets::{Set, contents, only, sets};
 use crate::text::print;
 
 /// The events that any of these sets has.
-fn events(sets: &[Set]) -> Vec<Event> {
+pub(super) fn events(sets: &[Set]) -> Vec<Event> {
     let has = |event: &Event| sets.iter().any(|s| s.stored.samples.of(*event).is_some());
     Event::ALL.into_iter().filter(has).collect()
 }
@@ -63,7 +63,7 @@ pub(super) fn annotate(args: &ProfArgs) -> anyhow::Result<u8> {
 }
 
 /// Analyzes procedures of the only set and gives them to a function.
-fn with_procedures<T>(
+pub(super) fn with_procedures<T>(
     set: &Set,
     wanted: impl Fn(&Function) -> bool,
     then: impl FnOnce(Vec<Procedure>) -> anyhow::Result<T>,
@@ -184,7 +184,12 @@ pub(super) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
 
 /// The graph of a procedure.
 pub(super) fn cfg(args: &CfgArgs) -> anyhow::Result<u8> {
-    let text = report::dot(&one(&args.set, &args.procedure)?);
+    let procedure = one(&args.set, &args.procedure)?;
+    let is_picture = (args.out.as_ref()).is_some_and(|p| p.extension().is_some_and(|e| e == "svg"));
+    let text = match is_picture {
+        true => report::drawing(&procedure),
+        false => report::dot(&procedure),
+    };
     match &args.out {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("{}: cannot be written", path.display()))?,
