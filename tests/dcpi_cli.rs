@@ -209,3 +209,83 @@ fn a_charged_collection_costs_cycles_and_accounts_for_every_sample() {
     let refused = hps.run(&[&base[..], &["--events", "all", "minicc", "small"]].concat());
     assert_eq!(refused.code, 2);
 }
+
+/// Samples of an event that `prof` counts, times what each stands for.
+fn events(hps: &Hps, db: &str, event: &str, period: u64) -> f64 {
+    let text = hps.run(&["dcpi", "prof", "--db", db]).expect_code(0);
+    let before = format!("{event} = ");
+    let (_, rest) = text
+        .split_once(&before)
+        .unwrap_or_else(|| panic!("{event}: {text}"));
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    (digits.parse::<u64>().expect("a number") * period) as f64
+}
+
+#[test]
+fn events_that_share_a_counter_are_estimated_as_with_counters_of_their_own() {
+    let hps = Hps::new();
+    let wanted = ["--events", "dmiss,branchmp", "--event-period", "16"];
+    let apart = hps.path("apart");
+    collect(&hps, &[&wanted[..], &["--db", &apart]].concat()).expect_code(0);
+    let shared = hps.path("shared");
+    let turns = ["--multiplex", "--turn-cycles", "4096", "--db", &shared];
+    collect(&hps, &[&wanted[..], &turns].concat()).expect_code(0);
+    for event in ["dmiss", "branchmp"] {
+        let [own, turn] = [
+            events(&hps, &apart, event, 16),
+            events(&hps, &shared, event, 32),
+        ];
+        assert!(
+            own > 1000.0 && (turn / own - 1.0).abs() < 0.1,
+            "{event}: {own} and {turn}"
+        );
+    }
+    // Samples of the two may not be added: they stand for other numbers of events.
+    let run = collect(&hps, &[&wanted[..], &["--db", &shared]].concat());
+    assert!(
+        run.code == 2 && run.stderr.contains("period"),
+        "{}",
+        run.stderr
+    );
+    // The program pays for three counters, too.
+    let charged = hps.path("charged");
+    let run = collect(
+        &hps,
+        &[&wanted[..], &["--charged", "--db", &charged]].concat(),
+    );
+    run.expect_code(0);
+    let [own, paid] = [&apart, &charged].map(|db| events(&hps, db, "dmiss", 16));
+    assert!(
+        paid > 0.8 * own,
+        "{own} and {paid}: misses of handlers and wrong paths count too"
+    );
+}
+
+#[test]
+fn a_page_shows_procedures_and_their_graphs() {
+    let hps = Hps::new();
+    collect(&hps, &["--max-instructions", "400000"]).expect_code(0);
+    hps.run(&["dcpi", "page", "-o", "p.html"]).expect_code(0);
+    let html = std::fs::read_to_string(hps.path("p.html")).expect("a page");
+    for part in [
+        "<h2>Procedures</h2>",
+        "Best-case",
+        "<svg ",
+        "followed ",
+        "minicc",
+        "Total tallied",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(
+        !html.contains("http://")
+            || html.matches("http://").count() == html.matches("http://www.w3.org").count()
+    );
+    hps.run(&["dcpi", "cfg", "apply_operator", "-o", "g.svg"])
+        .expect_code(0);
+    let svg = std::fs::read_to_string(hps.path("g.svg")).expect("a picture");
+    assert!(
+        svg.starts_with("<svg ") && svg.contains("apply_operator"),
+        "{svg}"
+    );
+}

@@ -8,6 +8,7 @@ use hps_lab::shadow::{
 };
 use hps_lab::{Isa, Program};
 use hps_shadow::Graphs;
+use hps_shadow::accuracy::overlap;
 use hps_shadow::policy::{Action, Policy};
 use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
@@ -40,6 +41,8 @@ fn assert_equal(perfect: &Profiles<'_>, sampled: &Profiles<'_>) {
     assert_eq!(perfect.paths.paths(), sampled.paths.paths());
     assert_eq!(perfect.paths.long_paths(), sampled.paths.long_paths());
     assert_eq!(perfect.values.tables(), sampled.values.tables());
+    let [perfect, sampled] = [perfect, sampled].map(Profiles::streams);
+    assert_eq!(perfect.map(|s| s.profile), sampled.map(|s| s.profile));
 }
 
 #[test]
@@ -47,10 +50,18 @@ fn samples_end_to_end_give_the_perfect_profile() {
     for name in ["interp", "objstore"] {
         let program = small(name);
         let graphs = Graphs::new(&program.image);
-        let (truth, _) = perfect(&program, &graphs, TableShape::default()).expect("a run");
+        let (truth, _) = perfect(&program, &graphs, (TableShape::default(), true)).expect("a run");
         assert!(truth.paths.paths().all.len() > 100 && truth.values.tables().len() > 1000);
+        assert!(
+            truth
+                .streams()
+                .is_some_and(|streams| !streams.profile.is_empty())
+        );
         let timeline = Timeline::even(10_000_000, 1.0);
-        let options = ShadowOptions::end_to_end(700_001);
+        let options = ShadowOptions {
+            streams: true,
+            ..ShadowOptions::end_to_end(700_001)
+        };
         let seen = profiled(&program, &graphs, &timeline, &options).expect("a run");
         assert_eq!(seen.covered, seen.instructions, "{name}");
         assert!(seen.shadows > 3 && seen.charged_ns == 0.0);
@@ -293,6 +304,10 @@ fn no_policy_changes_what_the_parent_leaves_and_strict_shadows_see_all_of_it() {
                 load: 2.0,
                 period_ns: 300.0,
             },
+            When::Convergence {
+                load: 2.0,
+                period_ns: 300.0,
+            },
         ] {
             all.push((when, any_policy(&mut random)));
             all.push((when, Policy::paper()));
@@ -321,4 +336,31 @@ fn no_policy_changes_what_the_parent_leaves_and_strict_shadows_see_all_of_it() {
             }
         }
     }
+}
+
+/// A program in one phase: shadows become rarer, and what they have seen is what they would have seen.
+#[test]
+fn shadows_become_rarer_while_nothing_changes() {
+    let program = small("bwt");
+    let graphs = Graphs::new(&program.image);
+    let (truth, _) = perfect(&program, &graphs, (TableShape::default(), false)).expect("a run");
+    let timeline = Timeline::even(10_000_000, 1.0);
+    let always = ShadowOptions::at_load(1.0, 10_000);
+    let When::Load { load, period_ns } = always.when else {
+        panic!("a load was asked for");
+    };
+    let converging = ShadowOptions {
+        when: When::Convergence { load, period_ns },
+        ..always.clone()
+    };
+    let [always, converging] = [always, converging].map(|options| {
+        let seen = profiled(&program, &graphs, &timeline, &options).expect("a run");
+        let found = overlap(&truth.by_edge(), &seen.profiles.by_edge()).expect("edges");
+        (seen.shadows, found)
+    });
+    assert!(converging.0 < always.0, "{converging:?} and {always:?}");
+    assert!(
+        converging.1 > always.1 - 0.05,
+        "{converging:?} and {always:?}"
+    );
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use hps_lab::shadow::{End, ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled};
 use hps_lab::{Program, TimedMachine};
+use hps_profile::{Fraction, StreamProfile, accuracy};
 use hps_shadow::Graphs;
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
 use hps_shadow::policy::{CountingGate, Policy};
@@ -26,13 +27,14 @@ pub(super) fn measure(
     let graphs = Graphs::new(&program.image);
     let (timeline, truth) = rayon::join(
         || Timeline::measure(program, machine).map_err(text),
-        || perfect(program, &graphs, TableShape::default()).map_err(text),
+        || perfect(program, &graphs, (TableShape::default(), true)).map_err(text),
     );
     let (timeline, (truth, _)) = (timeline?, truth?);
     let study = Study {
         program,
         timeline: &timeline,
         truth: &truth,
+        streams: truth.streams(),
     };
     let (numbered, unnumbered) = graphs.numbered();
     let mut all = vec![
@@ -61,6 +63,7 @@ struct Study<'a> {
     program: &'a Program,
     timeline: &'a Timeline,
     truth: &'a Profiles<'a>,
+    streams: Option<StreamProfile>,
 }
 
 impl Study<'_> {
@@ -76,7 +79,10 @@ impl Study<'_> {
         let mut all = Vec::new();
         for load in LOADS {
             for sample in samples {
-                let options = ShadowOptions::at_load(load, *sample);
+                let options = ShadowOptions {
+                    streams: true,
+                    ..ShadowOptions::at_load(load, *sample)
+                };
                 all.push((setting(load, *sample), *sample, options));
             }
         }
@@ -92,10 +98,13 @@ impl Study<'_> {
             all.push((format!("policy={policy}"), main, options));
         }
         let mut at_phases = ShadowOptions::at_load(1.0, main);
+        let mut until_converged = ShadowOptions::at_load(1.0, main);
         if let When::Load { load, period_ns } = at_phases.when {
             at_phases.when = When::Phase { load, period_ns };
+            until_converged.when = When::Convergence { load, period_ns };
         }
         all.push(("phase".to_string(), main, at_phases));
+        all.push(("convergence".to_string(), main, until_converged));
         let mut cached = ShadowOptions::at_load(1.0, main);
         cached.costs.keeps_translations = true;
         all.push(("kept-translations".to_string(), main, cached));
@@ -132,6 +141,15 @@ impl Study<'_> {
             (
                 "call_overlap_ratio",
                 overlap(&truth.by_call_pair(), &seen.by_call_pair()),
+            ),
+            (
+                "stream_accuracy_ratio",
+                (self.streams.as_ref())
+                    .zip(seen.streams())
+                    .map(|(exact, seen)| {
+                        let cut = Fraction::NINETY_PERCENT;
+                        accuracy(&seen.profile, &exact.profile, cut).renormalized
+                    }),
             ),
             // A profile without any common value is as wrong as it can be.
             (

@@ -12,6 +12,7 @@
 mod outcome;
 mod run;
 mod timeline;
+mod triggers;
 
 use std::sync::Arc;
 
@@ -47,6 +48,14 @@ pub enum When {
         /// Time between two signals, in nanoseconds.
         period_ns: f64,
     },
+    /// At a signal, if the load allows it and the profile of edges still changes: while it does not, more and more signals
+    /// are passed over.
+    Convergence {
+        /// Shadows that are alive on average, at most.
+        load: f64,
+        /// Time between two signals, in nanoseconds.
+        period_ns: f64,
+    },
     /// Each where the one before ended: the whole run is seen. Nothing is charged.
     EndToEnd,
 }
@@ -64,6 +73,8 @@ pub struct ShadowOptions {
     pub costs: Costs,
     /// Tables of values.
     pub tables: TableShape,
+    /// Hot data streams, too: each shadow's references are a burst.
+    pub streams: bool,
 }
 
 impl ShadowOptions {
@@ -78,6 +89,7 @@ impl ShadowOptions {
             policy: Arc::new(Policy::paper().compiled()),
             costs,
             tables: TableShape::default(),
+            streams: false,
         }
     }
 
@@ -91,17 +103,17 @@ impl ShadowOptions {
     }
 }
 
-/// The perfect profiles of a program: over its whole run.
+/// The perfect profiles of a program: over its whole run; hot data streams if they are asked for.
 ///
 /// # Errors
 /// The program cannot be loaded, or does not end as it must.
 pub fn perfect<'a>(
     program: &Program,
     graphs: &'a Graphs<'a>,
-    tables: TableShape,
+    (tables, streams): (TableShape, bool),
 ) -> Result<(Profiles<'a>, Stop), LabError> {
     let mut machine = Machine::new(program.start()?);
-    let mut profiles = Profiles::new(graphs, tables);
+    let mut profiles = Profiles::new(graphs, tables).with_streams(streams);
     let stop = machine.run(&mut profiles, u64::MAX);
     program.check_end(stop, &machine.process)?;
     Ok((profiles, stop))

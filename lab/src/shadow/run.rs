@@ -14,6 +14,7 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
 use super::outcome::{End, ShadowOutcome};
+use super::triggers::{Convergence, Phases, Trigger};
 use super::{ShadowOptions, Timeline, When};
 
 /// A run with shadows.
@@ -64,7 +65,7 @@ impl<'a, 'b> Run<'a, 'b> {
             fork: None,
             timeline,
             options,
-            profiles: Profiles::new(graphs, options.tables),
+            profiles: Profiles::new(graphs, options.tables).with_streams(options.streams),
             live: Vec::new(),
             followed: Comparisons::default(),
             ends_at: Vec::new(),
@@ -76,9 +77,13 @@ impl<'a, 'b> Run<'a, 'b> {
 
     pub(super) fn run(mut self) -> Result<ShadowOutcome<'a>, MemoryError> {
         let (stop, average_live) = match self.options.when {
-            When::Load { load, period_ns } => self.at_signals(load, period_ns, None)?,
+            When::Load { load, period_ns } => self.at_signals(load, period_ns, Trigger::Always)?,
             When::Phase { load, period_ns } => {
-                self.at_signals(load, period_ns, Some(Phases::default()))?
+                self.at_signals(load, period_ns, Trigger::Phase(Phases::default()))?
+            }
+            When::Convergence { load, period_ns } => {
+                let trigger = Trigger::Convergence(Convergence::default());
+                self.at_signals(load, period_ns, trigger)?
             }
             When::EndToEnd => (self.end_to_end()?, 1.0),
         };
@@ -112,7 +117,7 @@ impl<'a, 'b> Run<'a, 'b> {
         &mut self,
         load: f64,
         period_ns: f64,
-        mut phases: Option<Phases>,
+        mut trigger: Trigger,
     ) -> Result<(Stop, f64), MemoryError> {
         let mut controller = LoadController::new(load);
         let mut next_signal = period_ns;
@@ -134,18 +139,14 @@ impl<'a, 'b> Run<'a, 'b> {
             }
             self.out.signals += 1;
             self.out.charged_ns += self.options.costs.signal_ns;
-            let is_new = match &mut phases {
-                Some(phases) => {
-                    let at = self.parent.retired.program;
-                    phases.is_new(at, self.timeline.ns_at(at))
-                }
-                None => true,
-            };
-            if is_new && controller.signal(self.live.len() as u64) {
+            let at = self.parent.retired.program;
+            let is_wanted = trigger.wants(at, self.timeline.ns_at(at));
+            if is_wanted && controller.signal(self.live.len() as u64) {
                 self.charge_fork();
                 let lives_ns = self.shadow()?;
                 self.live.push(self.now_ns() + lives_ns);
-            } else if !is_new {
+                trigger.saw(&self.profiles);
+            } else if !is_wanted {
                 controller.pass(self.live.len() as u64);
             }
             // The program goes on before the next signal, also if a signal takes longer than a period.
@@ -258,7 +259,7 @@ impl<'a, 'b> Run<'a, 'b> {
         let machine = fork.machine();
         machine.process.os.set_gate(Some(Box::new(gate)));
         if self.seen_to != from {
-            self.profiles.paths.interrupt();
+            self.profiles.interrupt();
         }
         self.profiles.paths.begin_sample(costs.keeps_translations);
         let mut probe = (&mut self.profiles, Log::new(wire));
@@ -292,42 +293,5 @@ fn end_of(stop: Stop, process: &Process) -> End {
         (Stop::Exit(_), _) => End::Exit,
         (Stop::Fault(_), Some(StopReason::Gate { call })) => End::Call(call),
         (Stop::Fault(_), _) => End::Fault,
-    }
-}
-
-/// Phases that shadows have seen: by the time that an instruction took between two signals.
-#[derive(Default)]
-struct Phases {
-    before: (u64, f64),
-    /// The time of an instruction in each phase, and shadows in it.
-    seen: Vec<(f64, u64)>,
-    signals: u64,
-}
-
-/// Times that differ by less than this share are of one phase.
-const PHASE_SHARE: f64 = 0.1;
-
-impl Phases {
-    /// Whether a shadow here sees something new: the phase since the last signal has had fewer shadows than its share of
-    /// the mean of all phases.
-    fn is_new(&mut self, instructions: u64, ns: f64) -> bool {
-        self.signals += 1;
-        let (from, from_ns) = std::mem::replace(&mut self.before, (instructions, ns));
-        let executed = instructions.saturating_sub(from).max(1);
-        let here = (ns - from_ns) / executed as f64;
-        let close = |known: f64| (known - here).abs() <= PHASE_SHARE * known;
-        let mean =
-            self.seen.iter().map(|(_, n)| *n as f64).sum::<f64>() / self.seen.len().max(1) as f64;
-        match self.seen.iter_mut().find(|(known, _)| close(*known)) {
-            Some((_, count)) => {
-                let is_new = *count as f64 <= mean;
-                *count += u64::from(is_new);
-                is_new
-            }
-            None => {
-                self.seen.push((here, 1));
-                true
-            }
-        }
     }
 }

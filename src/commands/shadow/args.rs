@@ -40,9 +40,15 @@ pub struct SimulateArgs {
     /// Fork only where the program has come into a phase that shadows have not seen often enough
     #[arg(long)]
     pub phases: bool,
+    /// Fork ever more rarely while the profile of edges does not change
+    #[arg(long, conflicts_with = "phases")]
+    pub converge: bool,
     /// Shadows one behind the other, at no cost: they see the whole run
-    #[arg(long, conflicts_with_all = ["load", "period", "phases"])]
+    #[arg(long, conflicts_with_all = ["load", "period", "phases", "converge"])]
     pub end_to_end: bool,
+    /// Look for hot data streams, too
+    #[arg(long)]
+    pub streams: bool,
     /// What becomes of system calls: paper, strict, pretend, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     pub policy: String,
@@ -58,7 +64,7 @@ pub struct SimulateArgs {
     /// Executions between two flushes of a table's lower half
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     pub flush_every: u64,
-    /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value): what shadows
+    /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value, and with --streams data_stream): what shadows
     /// saw, and in `perfect` what there was
     #[arg(long, value_name = "DIR")]
     pub save: Option<PathBuf>,

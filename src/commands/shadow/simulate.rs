@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use hps_lab::shadow::{ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled_to_any_end};
+use hps_profile::{Fraction, accuracy};
 use hps_shadow::Graphs;
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
 use hps_shadow::control::Costs;
@@ -48,7 +49,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let graphs = Graphs::new(&program.image);
     let (timeline, truth) = rayon::join(
         || Timeline::measure(&program, &machine),
-        || perfect(&program, &graphs, options.tables),
+        || perfect(&program, &graphs, (options.tables, options.streams)),
     );
     let (timeline, (truth, _)) = (timeline?, truth?);
     let outcome = profiled_to_any_end(&program, &graphs, &timeline, &options)?;
@@ -85,7 +86,11 @@ fn save(
     saved.write("long_path", profiles.by_long_path(), 1)?;
     saved.write_kind(profiles.by_edge(), 1)?;
     saved.write_kind(profiles.by_call_pair(), 1)?;
-    saved.write_kind(profiles.by_value(), 1)
+    saved.write_kind(profiles.by_value(), 1)?;
+    match profiles.streams() {
+        Some(streams) => saved.write_kind(streams.profile, 1),
+        None => Ok(()),
+    }
 }
 
 fn options(args: &SimulateArgs) -> anyhow::Result<ShadowOptions> {
@@ -115,11 +120,13 @@ fn options(args: &SimulateArgs) -> anyhow::Result<ShadowOptions> {
         );
     }
     let load = args.load;
-    options.when = match (args.end_to_end, args.phases) {
-        (true, _) => When::EndToEnd,
-        (_, true) => When::Phase { load, period_ns },
+    options.when = match (args.end_to_end, args.phases, args.converge) {
+        (true, ..) => When::EndToEnd,
+        (_, true, _) => When::Phase { load, period_ns },
+        (_, _, true) => When::Convergence { load, period_ns },
         _ => When::Load { load, period_ns },
     };
+    options.streams = args.streams;
     options.policy = Arc::new(find(&args.policy)?.compiled());
     options.tables = TableShape {
         entries: args.entries as usize,
@@ -188,6 +195,13 @@ fn summary(outcome: &ShadowOutcome<'_>, truth: &Profiles<'_>) -> Table {
     ];
     for (what, value) in rows {
         table.row([what.to_string(), value]);
+    }
+    if let Some((exact, sampled)) = truth.streams().zip(seen.streams()) {
+        let found = accuracy(&sampled.profile, &exact.profile, Fraction::NINETY_PERCENT);
+        table.row([
+            "hot data streams found".to_string(),
+            percent(Some(found.renormalized)),
+        ]);
     }
     for (end, count) in &outcome.ends {
         table.row([format!("ended: {end}"), grouped(*count)]);

@@ -1,0 +1,111 @@
+//! Which signals are worth a shadow.
+
+use hps_profile::{Edge, Profile};
+use hps_shadow::accuracy::overlap;
+
+use hps_shadow::profiles::Profiles;
+
+/// What decides beside the load.
+pub(super) enum Trigger {
+    /// Nothing.
+    Always,
+    /// Whether the program is in a phase that shadows have not seen often enough.
+    Phase(Phases),
+    /// Whether the profile still changes.
+    Convergence(Convergence),
+}
+
+impl Trigger {
+    /// Whether a shadow at this signal is worth it: the program has executed so many instructions in so many nanoseconds.
+    pub fn wants(&mut self, instructions: u64, ns: f64) -> bool {
+        match self {
+            Trigger::Always => true,
+            Trigger::Phase(phases) => phases.is_new(instructions, ns),
+            Trigger::Convergence(convergence) => convergence.wants(),
+        }
+    }
+
+    /// A shadow has ended, and these are the profiles of all so far.
+    pub fn saw(&mut self, profiles: &Profiles<'_>) {
+        if let Trigger::Convergence(convergence) = self {
+            convergence.saw(profiles);
+        }
+    }
+}
+
+/// Phases that shadows have seen: by the time that an instruction took between two signals.
+#[derive(Default)]
+pub(super) struct Phases {
+    before: (u64, f64),
+    /// The time of an instruction in each phase, and shadows in it.
+    seen: Vec<(f64, u64)>,
+}
+
+/// Times that differ by less than this share are of one phase.
+const PHASE_SHARE: f64 = 0.1;
+
+impl Phases {
+    /// Whether a shadow here sees something new: the phase since the last signal has had fewer shadows than its share of
+    /// the mean of all phases.
+    fn is_new(&mut self, instructions: u64, ns: f64) -> bool {
+        let (from, from_ns) = std::mem::replace(&mut self.before, (instructions, ns));
+        let executed = instructions.saturating_sub(from).max(1);
+        let here = (ns - from_ns) / executed as f64;
+        let close = |known: f64| (known - here).abs() <= PHASE_SHARE * known;
+        let mean =
+            self.seen.iter().map(|(_, n)| *n as f64).sum::<f64>() / self.seen.len().max(1) as f64;
+        match self.seen.iter_mut().find(|(known, _)| close(*known)) {
+            Some((_, count)) => {
+                let is_new = *count as f64 <= mean;
+                *count += u64::from(is_new);
+                is_new
+            }
+            None => {
+                self.seen.push((here, 1));
+                true
+            }
+        }
+    }
+}
+
+/// Whether the profile of edges still changes. While it does not, shadows become rarer and rarer: signals are passed over,
+/// twice as many each time. As soon as it changes again, all signals count.
+#[derive(Default)]
+pub(super) struct Convergence {
+    shadows: u64,
+    before: Option<Profile<Edge>>,
+    /// Signals to be passed over behind each shadow.
+    gap: u64,
+    left: u64,
+}
+
+/// Shadows between two looks at the profile.
+const LOOK: u64 = 4;
+/// An overlap with the profile of the last look from which it counts as the same.
+const SAME: f64 = 0.99;
+/// Signals that are passed over at first, and at most.
+const GAPS: (u64, u64) = (20, 640);
+
+impl Convergence {
+    fn wants(&mut self) -> bool {
+        let wants = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        wants
+    }
+
+    fn saw(&mut self, profiles: &Profiles<'_>) {
+        self.shadows += 1;
+        if self.shadows.is_multiple_of(LOOK) {
+            let now = profiles.by_edge();
+            let is_same = (self.before.as_ref())
+                .and_then(|before| overlap(&now, before))
+                .is_some_and(|overlap| overlap >= SAME);
+            self.gap = match is_same {
+                true => (2 * self.gap).clamp(GAPS.0, GAPS.1),
+                false => 0,
+            };
+            self.before = Some(now);
+        }
+        self.left = self.gap;
+    }
+}
