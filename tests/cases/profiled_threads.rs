@@ -114,6 +114,9 @@ fn what_cannot_be_shared_says_so() {
     ];
     let run = hps.run(&[&shared[..], &[&program]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
+    // All contexts together: less would be the time of the first one alone.
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(!text.contains("overhead -"), "{text}");
     let streams = [
         "profile",
         "--kind",

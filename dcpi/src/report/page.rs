@@ -23,6 +23,9 @@ pub struct Page<'a> {
     pub procedures: &'a [Procedure],
 }
 
+/// Procedures that the table lists.
+const LISTED: usize = 40;
+
 const STYLE: &str = "body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em;line-height:1.45}\
 pre{background:#f6f6f6;padding:.8em;overflow-x:auto;font-size:12px;line-height:1.3}\
 table{border-collapse:collapse}td,th{padding:.15em .8em;text-align:right;border-bottom:1px solid #ddd}\
@@ -72,7 +75,7 @@ impl Page<'_> {
             .iter()
             .filter_map(|line| line.counts.first())
             .sum();
-        for line in self.lines {
+        for line in self.lines.iter().take(LISTED) {
             out.push_str("<tr>");
             for count in &line.counts {
                 let _ = write!(out, "<td>{count}</td>");
@@ -87,5 +90,9 @@ impl Page<'_> {
             );
         }
         out.push_str("</table>\n");
+        let more = self.lines.len().saturating_sub(LISTED);
+        if more > 0 {
+            let _ = writeln!(out, "<p>{more} more procedures.</p>");
+        }
     }
 }
