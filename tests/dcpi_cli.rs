@@ -206,7 +206,7 @@ fn a_charged_collection_costs_cycles_and_accounts_for_every_sample() {
     assert_eq!(sums, taken, "{said}");
     assert_eq!(samples(&hps, &[]), taken);
     assert!(taken > 1000, "{said}");
-    let refused = hps.run(&[&base[..], &["--events", "all", "minicc", "small"]].concat());
+    let refused = hps.run(&[&base[..], &["--merge-every", "9", "minicc", "small"]].concat());
     assert_eq!(refused.code, 2);
 }
 

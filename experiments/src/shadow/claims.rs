@@ -30,7 +30,7 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
         triggered(
             data,
             "convergence",
-            "that become rarer while the profile does not change",
+            "that become rarer while they see nothing new",
         ),
     ];
     all.into_iter().map(|draft| draft.of(isa)).collect()

@@ -48,8 +48,8 @@ pub enum When {
         /// Time between two signals, in nanoseconds.
         period_ns: f64,
     },
-    /// At a signal, if the load allows it and the profile of edges still changes: while it does not, more and more signals
-    /// are passed over.
+    /// At a signal, if the load allows it and shadows still see what no shadow before has seen: while they do not, more and
+    /// more signals are passed over.
     Convergence {
         /// Shadows that are alive on average, at most.
         load: f64,

@@ -68,23 +68,20 @@ impl Phases {
     }
 }
 
-/// Whether the profile of edges still changes. While it does not, shadows become rarer and rarer: signals are passed over,
-/// twice as many each time. As soon as it changes again, all signals count.
+/// Whether shadows still see what no shadow before has seen. While what the last one saw is like all that was seen before,
+/// shadows become rarer and rarer: signals are passed over, twice as many each time. As soon as it is not, all signals count.
 #[derive(Default)]
 pub(super) struct Convergence {
-    shadows: u64,
-    before: Option<Profile<Edge>>,
-    /// Signals to be passed over behind each shadow.
+    seen: Profile<Edge>,
+    /// Signals to be passed over behind the last shadow.
     gap: u64,
     left: u64,
 }
 
-/// Shadows between two looks at the profile.
-const LOOK: u64 = 4;
-/// An overlap with the profile of the last look from which it counts as the same.
-const SAME: f64 = 0.99;
-/// Signals that are passed over at first, and at most.
-const GAPS: (u64, u64) = (20, 640);
+/// An overlap of the edges of one shadow with those of all shadows before it from which it has seen nothing new.
+const ALIKE: f64 = 0.8;
+/// Signals that are passed over at first, and at most: the lives of one shadow and of eight.
+const GAPS: (u64, u64) = (20, 160);
 
 impl Convergence {
     fn wants(&mut self) -> bool {
@@ -94,18 +91,17 @@ impl Convergence {
     }
 
     fn saw(&mut self, profiles: &Profiles<'_>) {
-        self.shadows += 1;
-        if self.shadows.is_multiple_of(LOOK) {
-            let now = profiles.by_edge();
-            let is_same = (self.before.as_ref())
-                .and_then(|before| overlap(&now, before))
-                .is_some_and(|overlap| overlap >= SAME);
-            self.gap = match is_same {
-                true => (2 * self.gap).clamp(GAPS.0, GAPS.1),
-                false => 0,
-            };
-            self.before = Some(now);
+        let all = profiles.by_edge();
+        let mut last = Profile::new();
+        for (edge, count) in all.iter() {
+            last.add(*edge, count - self.seen.weight(edge));
         }
+        let is_alike = overlap(&self.seen, &last).is_some_and(|overlap| overlap >= ALIKE);
+        self.gap = match is_alike {
+            true => (2 * self.gap).clamp(GAPS.0, GAPS.1),
+            false => 0,
+        };
         self.left = self.gap;
+        self.seen = all;
     }
 }

@@ -40,7 +40,7 @@ pub struct SimulateArgs {
     /// Fork only where the program has come into a phase that shadows have not seen often enough
     #[arg(long)]
     pub phases: bool,
-    /// Fork ever more rarely while the profile of edges does not change
+    /// Fork ever more rarely while shadows see the edges that shadows before them saw
     #[arg(long, conflicts_with = "phases")]
     pub converge: bool,
     /// Shadows one behind the other, at no cost: they see the whole run
