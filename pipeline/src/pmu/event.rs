@@ -15,16 +15,18 @@ pub struct Event {
     read: Read,
 }
 
+type ReadCaches = fn(&HardwareEvents) -> u64;
+
 /// Where an event is counted.
 #[derive(Clone, Copy, Debug)]
 enum Read {
     Core(fn(&CoreStats) -> u64),
-    Caches(fn(&HardwareEvents) -> u64),
+    Caches(ReadCaches),
 }
 
 /// Misses of caches and TLBs, wrong paths included, by the names that [`MemoryStats`](crate::memsys::MemoryStats) has for
 /// them.
-const MISSES: [(&str, fn(&HardwareEvents) -> u64); 4] = [
+const MISSES: [(&str, ReadCaches); 4] = [
     ("l1i.read_miss_events", |events| events.l1i_read_misses),
     ("l1d.read_miss_events", |events| events.l1d_read_misses),
     ("itlb.miss_events", |events| events.itlb_misses),
