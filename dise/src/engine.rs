@@ -12,6 +12,7 @@ use hps_sim_core::process::layout;
 use hps_sim_core::symbols::Entries;
 
 use crate::config::{DiseConfig, ExpansionCost, MAX_PATTERNS, MAX_SEQUENCE};
+use crate::context_tables::ContextTables;
 use crate::counters::Counters;
 use crate::error::DiseError;
 use crate::flags::FlagCondition;
@@ -74,17 +75,6 @@ pub struct DiseEngine {
     entries: Arc<Entries>,
     /// Tables of handlers for several contexts.
     context_tables: Option<ContextTables>,
-}
-
-/// Where the handlers of each hardware context find their tables, on a machine with several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContextTables {
-    /// The DISE registers, in the machine's numbering, that hold addresses of tables. Those of the first context are set.
-    pub registers: Vec<u8>,
-    /// How much further on the tables of each next context lie, in bytes; 0: all contexts share them.
-    pub stride_bytes: u64,
-    /// Contexts that have tables.
-    pub contexts: usize,
 }
 
 impl fmt::Debug for DiseEngine {

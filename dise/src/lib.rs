@@ -46,6 +46,7 @@
 
 pub mod check;
 pub mod config;
+mod context_tables;
 pub mod counters;
 pub mod engine;
 pub mod error;
@@ -61,7 +62,8 @@ pub mod tables;
 
 pub use check::{Conflict, Report, check};
 pub use config::{DiseConfig, ExpansionCost};
-pub use engine::{ContextTables, DiseEngine, Drain};
+pub use context_tables::ContextTables;
+pub use engine::{DiseEngine, Drain};
 pub use error::{Diagnostic, DiseError};
 pub use explain::{Explanation, explain, explain_classes};
 pub use lang::constant::load_immediate;
