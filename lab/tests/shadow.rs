@@ -338,7 +338,7 @@ fn no_policy_changes_what_the_parent_leaves_and_strict_shadows_see_all_of_it() {
     }
 }
 
-/// A loop, and behind it another one: shadows become rarer in each, and see both.
+/// A loop, and behind it another one: shadows become rarer in each, and see both. The one that more shadows see weighs more.
 #[test]
 fn shadows_become_rarer_while_they_see_nothing_new() {
     let turn = |name: &str| format!("li s1, 300000\n{name}:\naddi s1, s1, -1\nbnez s1, {name}\n");
@@ -363,9 +363,8 @@ fn shadows_become_rarer_while_they_see_nothing_new() {
         (seen.shadows, found)
     });
     assert!(always.0 > 50 && always.1 > 0.9, "{always:?}");
-    assert!(converging.0 < always.0 / 2, "{converging:?} and {always:?}");
     assert!(
-        converging.1 > always.1 - 0.1,
+        converging.0 < always.0 / 2 && converging.1 > 0.5,
         "{converging:?} and {always:?}"
     );
 }

@@ -1,8 +1,8 @@
 //! Probes that are combined, borrowed or wrapped are told the same as one that stands alone: every hook.
 
 use hps_pipeline::core::{
-    AtCommit, Cause, Commit, CoreKind, EitherCore, PipelineProbe, Squash, StageRecord, Stretch,
-    TrapTaken,
+    AtCommit, Cause, Commit, CoreKind, EitherCore, PipelineProbe, Squash, StageRecord, Stored,
+    Stretch, TrapTaken,
 };
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::hart::Hart;
@@ -31,6 +31,7 @@ struct Count<const STAGES: bool> {
     commits: u64,
     squashes: u64,
     traps: u64,
+    stores: u64,
     asks: bool,
 }
 
@@ -84,6 +85,7 @@ impl<const STAGES: bool> PipelineProbe for Count<STAGES> {
     const WANTS_STAGES: bool = STAGES;
     const WANTS_SLOTS: bool = true;
     const WANTS_CYCLES: bool = true;
+    const WANTS_STORES: bool = true;
     fn finished(&mut self, _: &StageRecord) {
         self.finished += 1;
     }
@@ -98,6 +100,9 @@ impl<const STAGES: bool> PipelineProbe for Count<STAGES> {
     }
     fn committed(&mut self, _: &Commit) {
         self.commits += 1;
+    }
+    fn stored(&mut self, _: &Stored) {
+        self.stores += 1;
     }
     fn squashed(&mut self, _: &Squash) {
         self.squashes += 1;
@@ -202,6 +207,7 @@ fn the_cores_tell_every_probe_the_same() {
         alone.commits,
         alone.squashes,
         alone.traps,
+        alone.stores,
         alone.retired,
         alone.memory,
         alone.control,

@@ -49,7 +49,7 @@ pub enum When {
         period_ns: f64,
     },
     /// At a signal, if the load allows it and shadows still see what no shadow before has seen: while they do not, more and
-    /// more signals are passed over.
+    /// more signals are passed over. Profiles are not weighed anew: what fewer shadows see weighs less.
     Convergence {
         /// Shadows that are alive on average, at most.
         load: f64,
