@@ -325,23 +325,33 @@ fn arrays_with_parts_killed_preempted_drained_and_lost_end_with_the_whole_result
         }
         jobs.contains("BeginTime")
     });
-    cluster.ask("scontrol", &["update", "nodename=n2", "state=resume"]);
-    cluster.wait("a part runs on node 2 again", |c| {
-        states(c).contains("R n2")
-    });
-    cluster.lose(3, "n2");
     // What is put back waits for two minutes otherwise.
-    cluster.wait("all jobs have ended", |c| {
+    let release = |c: &Cluster| {
         let jobs = c.ask("squeue", &["-h", "-r", "-o", "%A %r"]);
         for job in jobs.lines().filter(|line| line.contains("BeginTime")) {
             let job = job.split(' ').next().unwrap_or_default();
-            c.ask(
-                "scontrol",
-                &["update", &format!("JobId={job}"), "StartTime=now"],
-            );
+            let job = format!("JobId={job}");
+            c.ask("scontrol", &["update", &job, "StartTime=now"]);
         }
-        jobs.is_empty()
+        jobs
+    };
+    // Only node 2 takes the next parts, which are lost with it.
+    let set = |c: &Cluster, node: &str, state: &str| {
+        let node = format!("nodename={node}");
+        c.ask(
+            "scontrol",
+            &["update", &node, &format!("state={state}"), "reason=test"],
+        );
+    };
+    set(&cluster, "n2", "resume");
+    set(&cluster, "n1", "drain");
+    cluster.wait("a part runs on node 2 again", |c| {
+        release(c);
+        states(c).contains("R n2")
     });
+    set(&cluster, "n1", "resume");
+    cluster.lose(3, "n2");
+    cluster.wait("all jobs have ended", |c| release(c).is_empty());
 
     for line in &lines[2..4] {
         let output = shell(&cluster, line);
