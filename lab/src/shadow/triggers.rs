@@ -2,7 +2,6 @@
 
 use hps_profile::{Edge, Profile};
 use hps_shadow::accuracy::overlap;
-
 use hps_shadow::profiles::Profiles;
 
 /// What decides beside the load.
@@ -11,7 +10,7 @@ pub(super) enum Trigger {
     Always,
     /// Whether the program is in a phase that shadows have not seen often enough.
     Phase(Phases),
-    /// Whether the profile still changes.
+    /// Whether shadows still see what none before has seen.
     Convergence(Convergence),
 }
 

@@ -56,7 +56,7 @@ impl<'a> Moment<'a> {
 
 /// A policy in the state of another one: for a further hardware context, which has hardware of its own.
 pub trait Again {
-    /// The same policy once more.
+    /// Makes the same policy once more.
     fn again(&self) -> Box<dyn Policy>;
 }
 
