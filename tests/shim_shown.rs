@@ -4,12 +4,13 @@ use std::process::Command;
 
 use hps_lab::observer::shown::VARIABLE;
 use hps_lab::observer::{Observer, Placement, Signals, Throttle};
-use hps_lab::{Lab, Program};
+use hps_lab::{Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::Output;
 
+use crate::cases::build::build;
 use crate::guest::in_parallel;
 use crate::support::Hps;
 
@@ -257,4 +258,63 @@ fn functions_of_scripts_are_tags_of_interpreters() {
         assert!(call[4] > work[1], "{text}");
         assert!(row(&text, "read whole, and never so")[0] <= STALE, "{text}");
     });
+}
+
+/// A program with children, on the one context that is left for it: what counts is counted of no other process. Reads cost
+/// nothing, so that the count of each interval is exact.
+#[test]
+fn counts_between_samples_of_a_process_with_children_are_exact() {
+    let mut machine = MachineConfig::preset("shim-haswell-like").expect("the preset exists");
+    (machine.counters.read_cycles, machine.chip.cores) = (0, 1);
+    machine.counters.selected.0.truncate(2);
+    let path = build(
+        crate::cases::build::Isa::Riscv64,
+        "observed.c",
+        &["-O1", "-pthread"],
+    );
+    for way in ["child", "vfork", "spawn", "pipes", "exec-child"] {
+        let mut program = Program::find(&path, Isa::Riscv64).expect("it was compiled");
+        program.process.stdout = Output::Capture;
+        program.process.args = vec![path.clone(), way.to_string()];
+        let tags = Productions::load(Isa::Riscv64, &["shim_tag".to_string()], Default::default());
+        let tags = tags.expect("the file is good").on(&machine);
+        let observer = Observer {
+            placement: Placement::Smt,
+            signals: Signals::Samples { counters: 2 },
+            throttle: Throttle::Spin(20),
+        };
+        let (mut last, mut exact, mut hidden, mut apart) = (None, 0, 0, 0);
+        let observed = Lab::of(&program)
+            .on_machine(&machine)
+            .edited_by(&tags.expect("they fit"))
+            .observe(&observer, |sample, reads, reckoning| {
+                // In a cycle contexts take turns in being the first.
+                let at = reads.counters[0] + u64::from(reads.counters[0].is_multiple_of(2));
+                let now = (
+                    sample.counters[0].wrapping_sub(sample.counters[1]),
+                    reckoning.before(at),
+                    at,
+                );
+                if sample.is_apart() {
+                    (last, apart) = (None, apart + 1);
+                    return;
+                }
+                let Some((read, done, from)) = last.replace(now) else {
+                    return;
+                };
+                let (counted, truth) = (now.0.wrapping_sub(read), now.1 - done);
+                if reckoning.cycles_of_others(from, at) > 0 {
+                    assert!(counted >= truth, "{way}: {counted} {truth}");
+                    hidden += 1;
+                } else {
+                    assert_eq!(counted, truth, "{way}, at {at}");
+                    exact += 1;
+                }
+            });
+        let observed = observed.expect("it runs");
+        assert!(matches!(observed.stop, Stop::Exit(0)), "{way}");
+        assert!(observed.other_instructions > 20_000, "{way}");
+        assert!(exact > 500 && apart > 100, "{way}: {exact} {apart}");
+        assert!(hidden < 50, "{way}: {hidden}");
+    }
 }

@@ -75,6 +75,8 @@ pub struct DiseEngine {
     entries: Arc<Entries>,
     /// Tables of handlers for several contexts.
     context_tables: Option<ContextTables>,
+    /// Another program than the first one of the run is on the context.
+    is_off: bool,
 }
 
 impl fmt::Debug for DiseEngine {
@@ -107,6 +109,7 @@ impl Clone for DiseEngine {
             drain: None,
             entries: Arc::clone(&self.entries),
             context_tables: self.context_tables.clone(),
+            is_off: self.is_off,
         }
     }
 }
@@ -162,6 +165,7 @@ impl DiseEngine {
             drain: None,
             entries: Arc::default(),
             context_tables: None,
+            is_off: false,
         })
     }
 
@@ -315,9 +319,13 @@ impl DiseEngine {
 impl DecodeEditor for DiseEngine {
     const ENABLED: bool = true;
 
-    /// Tables are loaded once, so that masks never go stale.
+    /// Tables are loaded once, for the first program of a run: the others pass unchanged.
     fn generation(&self) -> u32 {
-        1
+        1 + u32::from(self.is_off)
+    }
+
+    fn turn_to(&mut self, program: u32) {
+        self.is_off = program != 1;
     }
 
     /// Counters and tables of its own, as they were when the tables had been loaded. `None` with handlers that have tables in
@@ -339,7 +347,7 @@ impl DecodeEditor for DiseEngine {
     }
 
     fn static_mask(&self, pc: u64, inst: &Inst) -> u32 {
-        if layout::is_for_observers(pc) {
+        if self.is_off || layout::is_for_observers(pc) {
             return 0;
         }
         let mut mask = 0;

@@ -2,7 +2,8 @@
 //!
 //! Children take turns with their parent on one context of the functional machine or of the cycle-driven core.
 //! What edits a run knows the code and the addresses of one program, so that it refuses others, and so does what
-//! watches a run but for probes that tell programs apart.
+//! watches a run but for probes that tell programs apart. Beside an observer there are children: its tags are of the first
+//! program alone ([`crate::observer`]).
 
 use hps_pipeline::core::CoreKind;
 use hps_sim_core::editor::DecodeEditor;

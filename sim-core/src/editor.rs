@@ -114,6 +114,12 @@ pub trait DecodeEditor {
         pc
     }
 
+    /// A program with this number runs on the context from now on
+    /// ([`Linux::program_number`](crate::os::Linux::program_number)).
+    fn turn_to(&mut self, program: u32) {
+        let _ = program;
+    }
+
     /// Changes whenever the tables change, so that masks kept elsewhere are thrown away.
     fn generation(&self) -> u32 {
         0
@@ -229,6 +235,10 @@ impl<E: DecodeEditor> DecodeEditor for Interruptible<E> {
         true
     };
     const INTERRUPTIBLE: bool = true;
+
+    fn turn_to(&mut self, program: u32) {
+        self.0.turn_to(program);
+    }
 
     fn generation(&self) -> u32 {
         self.0.generation()

@@ -3,7 +3,7 @@
 
 use crate::support;
 
-mod build;
+pub mod build;
 
 mod cores;
 mod counters;

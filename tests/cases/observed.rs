@@ -1,15 +1,27 @@
-//! Programs that end, crash, and have threads until there can be no more, while an observer reads what they do: they compute
-//! what they compute alone, they end as they end alone, and what was sampled of them is there.
+//! Programs that end, crash, have children, execute others, and have threads until there can be no more, while an observer
+//! reads what they do: they compute what they compute alone, they end as they end alone, and what was sampled of them is
+//! there.
 
 use super::build::{Isa, build};
 use super::support::Hps;
 
 /// The ways of `guest/observed.c`.
-const WAYS: [&str; 7] = [
-    "compute", "threads", "many", "crash", "abort", "kill", "seven",
+const WAYS: [&str; 14] = [
+    "compute",
+    "threads",
+    "many",
+    "crash",
+    "abort",
+    "kill",
+    "seven",
+    "child",
+    "exec",
+    "exec-child",
+    "vfork",
+    "spawn",
+    "pipes",
+    "outlive",
 ];
-/// Those that a run with productions refuses, and says so: the tags know the code of one program.
-const REFUSED: [&str; 3] = ["child", "exec", "exec-child"];
 
 /// A number in a row of the summary.
 fn row(text: &str, name: &str) -> Option<f64> {
@@ -48,20 +60,75 @@ fn programs_end_under_observation_as_they_end_alone() {
 }
 
 #[test]
-fn children_of_an_observed_program_are_refused_with_a_warning() {
-    let program = build(Isa::Riscv64, "observed.c", &["-O1", "-pthread"]);
-    for way in REFUSED {
+fn calls_of_programs_with_children_are_their_own() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "observed.c", &["-O1", "-pthread"]);
+        for (way, collector) in [
+            ("vfork", "stack-full"),
+            ("pipes", "pairs-8k"),
+            ("exec", "sequence-8k"),
+        ] {
+            let hps = Hps::new();
+            let alone = hps.run(&["run", "--", &program, way]);
+            let printed = String::from_utf8_lossy(&alone.stdout).into_owned();
+            let calls = ["shim", "simulate", "--calls", collector, "--"];
+            let run = hps.run(&[&calls[..], &[&program, way]].concat());
+            let what = format!("{isa:?} {way} {collector}: {}", run.stderr);
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            assert!(
+                text.starts_with(&printed),
+                "{what}\n{text}\nalone:\n{printed}"
+            );
+            assert_eq!(run.code, alone.code, "{what}");
+            assert!(row(&text, "calls found") > Some(100.0), "{what}\n{text}");
+        }
+    }
+}
+
+/// On one context for the program, so that each child runs where the observer looks.
+#[test]
+fn samples_beside_other_processes_are_told_apart() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "observed.c", &["-O1", "-pthread"]);
         let hps = Hps::new();
-        let run = hps.run(&["shim", "simulate", "--wait", "50", "--", &program, way]);
-        let text = String::from_utf8_lossy(&run.stdout).into_owned();
-        assert_eq!(run.code, 0, "{way}: {text}");
-        assert!(text.contains("computed "), "{way}: {text}");
-        assert!(
-            run.stderr.contains("refused (ENOSYS)"),
-            "{way}: {}",
-            run.stderr
-        );
-        assert!(row(&text, "samples") > Some(100.0), "{way}: {text}");
+        for way in [
+            "compute", "child", "exec", "vfork", "spawn", "pipes", "outlive",
+        ] {
+            let options = ["--machine=smt-2", "--wait=50", "--time-slice=10000"];
+            let run =
+                hps.run(&[&["shim", "simulate"], &options[..], &["--", &program, way]].concat());
+            let what = format!("{isa:?} {way}: {}", run.stderr);
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            let of = |name: &str| row(&text, name);
+            let others = of("instructions of other processes and programs");
+            if way == "compute" {
+                assert_eq!(others, None, "{what}\n{text}");
+                continue;
+            }
+            // Each does the work of 20,000 steps somewhere else, in six instructions or so a step, or more.
+            let others = others.unwrap_or_else(|| panic!("{what}\n{text}"));
+            assert!(others > 30_000.0, "{what}\n{text}");
+            let sampled = |name: &str| of(name).unwrap_or_else(|| panic!("{name}: {what}\n{text}"));
+            let (samples, apart) = (
+                sampled("samples"),
+                sampled("samples beside another process"),
+            );
+            let ended = sampled("cycles to the end of the observed program");
+            let cycles = sampled("cycles, observed");
+            match way {
+                // Nobody has the memory any more that was observed.
+                "exec" | "outlive" => assert!(ended < 0.9 * cycles, "{what}\n{text}"),
+                _ => assert_eq!(ended, cycles, "{what}\n{text}"),
+            }
+            match way {
+                "exec" | "outlive" => assert!(apart < 0.1 * samples, "{what}\n{text}"),
+                _ => assert!(apart > 0.1 * samples, "{what}\n{text}"),
+            }
+            assert!(
+                sampled("of all samples, told early") < 0.01 * samples,
+                "{what}\n{text}"
+            );
+        }
     }
 }
 

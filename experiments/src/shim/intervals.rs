@@ -161,6 +161,23 @@ pub struct Intervals<'a> {
     pub threads: BTreeSet<u64>,
     /// Samples with another thread than the one before them.
     pub thread_switches: u64,
+    /// Samples and intervals that are not the program's, and what the words of threads do not tell of them.
+    pub apart: Apart,
+}
+
+/// Samples beside a process other than that of the observed program. They, and the intervals that begin or end with one,
+/// count nowhere else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// Samples whose word of the thread names another process.
+    pub samples: u64,
+    /// Samples whose word names another process than that of the last instruction before the read: the operating system
+    /// writes the word some cycles before the first instruction of the next process commits.
+    pub early: u64,
+    /// Intervals between two samples of the program in which another process had the processor all the same.
+    pub hidden: u64,
+    /// Cycles of other processes in those.
+    pub hidden_cycles: u64,
 }
 
 impl<'a> Intervals<'a> {
@@ -181,6 +198,7 @@ impl<'a> Intervals<'a> {
             own_counts: BTreeMap::new(),
             threads: BTreeSet::new(),
             thread_switches: 0,
+            apart: Apart::default(),
         }
     }
 
@@ -222,6 +240,13 @@ impl<'a> Intervals<'a> {
     /// Takes the next sample.
     pub fn see(&mut self, sample: &Sample, reads: &Reads, reckoning: &Reckoning) {
         let done = reckoning.before(reads.start);
+        let is_of_program = reckoning.is_of_program(reads.tag);
+        self.apart.early += u64::from(sample.thread != 0 && sample.is_apart() == is_of_program);
+        if sample.is_apart() {
+            self.apart.samples += 1;
+            self.last = None;
+            return;
+        }
         let function = self.place(sample.tag);
         *self.sampled.entry(function).or_default() += 1.0;
         *self.tags.entry(sample.tag).or_default() += 1;
@@ -239,6 +264,9 @@ impl<'a> Intervals<'a> {
                 at_tag += if here == function { cycles } else { 0 };
             });
             self.thread_switches += u64::from(sample.thread != last.thread);
+            let of_others = reckoning.cycles_of_others(last_reads.start, reads.start);
+            self.apart.hidden += u64::from(of_others > 0);
+            self.apart.hidden_cycles += of_others;
             let own = reads.observer_instructions - last_reads.observer_instructions;
             self.all.push(Interval {
                 before: stamps(&last),

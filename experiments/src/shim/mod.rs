@@ -17,7 +17,7 @@ use hps_lab::{Program, TimedMachine};
 use hps_pipeline::config::MachineConfig;
 
 pub use claims::claims;
-pub use intervals::{Counting, Interval, Intervals, OwnCount, Places, Work};
+pub use intervals::{Apart, Counting, Interval, Intervals, OwnCount, Places, Work};
 pub use measure::{Kind, WAITS};
 pub use pair::{Pair, WAITS as PAIR_WAITS};
 pub use stacks::{Stacks, true_totals};

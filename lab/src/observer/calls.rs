@@ -10,7 +10,7 @@ use super::area::{
     CALLS, COUNT, ELEMENT_BYTES, LIMIT, ORPHANS, RING, RING_SAMPLES, STACK, TOP, place_bytes,
     sample_bytes,
 };
-use super::run::word;
+use super::run::{memory, word};
 use super::stack::{Active, Function};
 use super::watch::Watch;
 use super::{Reads, Sample, Signals};
@@ -87,13 +87,13 @@ impl CallLog {
         see: &mut dyn FnMut(SeenCall<'_>),
     ) -> Result<(), String> {
         let bytes = sample_bytes(self.signals);
-        let count = word(&mut chip.process_mut().mem, COUNT)?;
+        let count = word(memory(chip.process_mut())?, COUNT)?;
         if count - self.taken > RING_SAMPLES {
             let more = count - self.taken;
             return Err(format!("{more} samples in one stretch of the run"));
         }
         if place_bytes(self.signals).is_some() {
-            let limit = word(&mut chip.process_mut().mem, LIMIT)?;
+            let limit = word(memory(chip.process_mut())?, LIMIT)?;
             self.since = match limit == self.limit {
                 true => self.since + count - self.taken,
                 false => 0,
@@ -102,7 +102,7 @@ impl CallLog {
         }
         while self.taken < count {
             let at = RING + self.taken % RING_SAMPLES * bytes;
-            let mem = &mut chip.process_mut().mem;
+            let mem = memory(chip.process_mut())?;
             let words: Result<Vec<u64>, String> =
                 (0..bytes / 8).map(|n| word(mem, at + 8 * n)).collect();
             self.taken += 1;
@@ -112,7 +112,7 @@ impl CallLog {
         }
         self.give(chip.probe_mut(), has_ended, see);
         if has_ended {
-            self.left(&mut chip.process_mut().mem, see)?;
+            self.left(memory(chip.process_mut())?, see)?;
         }
         Ok(())
     }

@@ -6,6 +6,10 @@
 //! the run, at no cost. A probe ([`watch`]) knows in which cycle each part of a sample was read, and how many
 //! instructions the program had committed then.
 //!
+//! An observer follows the program that it comes with. Child processes run without tags, as on a machine whose operating
+//! system gives each process productions of its own; samples beside them say so by the word of the thread
+//! ([`Sample::is_apart`]). It ends with that program, or when the process executes another one. The run goes on.
+//!
 //! | part | holds |
 //! | --- | --- |
 //! | [`area`] | where code, tag and samples lie |
@@ -40,6 +44,7 @@ pub use tally::{Spent, Tally};
 pub use watch::{Reads, Reckoning};
 
 use hps_pipeline::config::MachineConfig;
+use hps_sim_core::os::PID;
 
 /// Where the observer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -192,13 +197,21 @@ pub struct Sample {
     pub counters: [u64; 3],
     /// The end stamp, in cycles.
     pub end: u64,
-    /// The word of the thread on the program's context.
+    /// The word of the thread on the program's context: `process << 32 | thread`, 0 while there is none.
     pub thread: u64,
     /// The tag.
     pub tag: u64,
 }
 
 impl Sample {
+    /// Whether a process other than that of the observed program was on the program's context, as the word of the thread
+    /// says: a child, whose tags and counts are not the program's.
+    #[must_use]
+    pub fn is_apart(&self) -> bool {
+        let process = (self.thread >> 32) as u32;
+        process != 0 && process != PID
+    }
+
     /// The sample with stamps of 64 bits, if those it has are their low 32.
     fn with_long_stamps(mut self, reads: &Reads) -> Sample {
         let long = |stamp: u64, read: u64| {

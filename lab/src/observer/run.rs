@@ -8,6 +8,7 @@ use hps_sim_core::bus::Bus;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::Memory;
+use hps_sim_core::os::ProcessRule;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
@@ -46,6 +47,11 @@ pub struct Observed {
     pub cycles: u64,
     /// Instructions of the program that committed, on all of its contexts.
     pub instructions: u64,
+    /// Instructions of other programs: of child processes, and of a program that the first process executed in place of
+    /// the observed one.
+    pub other_instructions: u64,
+    /// Cycles up to the end of the observed program; those of the run, unless others went on behind it.
+    pub observed_cycles: u64,
     /// Samples that the observer took.
     pub samples: u64,
     /// What the program did by call, where calls are observed.
@@ -87,7 +93,7 @@ impl Observed {
     /// Cycles from one sample to the next, in the mean.
     #[must_use]
     pub fn period(&self) -> f64 {
-        self.cycles as f64 / self.samples.max(1) as f64
+        self.observed_cycles as f64 / self.samples.max(1) as f64
     }
 }
 
@@ -206,6 +212,9 @@ where
         })?;
         let code = Code::assemble(process.image.isa, observer.signals, observer.throttle);
         let code = code.map_err(LabError::Observer)?;
+        process
+            .os
+            .set_process_rule(ProcessRule::Allowed(ProcessRule::MOST));
         let entry = process.image.entry;
         area::map(&mut process.mem, &code.bytes, observer.signals, entry)
             .map_err(|reason| LabError::Observer(reason.to_string()))?;
@@ -238,11 +247,11 @@ where
         let mut log = CallLog::new(observer.signals, stamps_are_short);
         let mut holds = Holds::new(aside.disturbance(), processor);
         let stop = loop {
-            let left = limit - chip.probe().instructions;
+            let left = limit - chip.probe().all_instructions();
             // The observer's instructions count, too.
             let stop = TimedLoop::run_chip(&mut chip, holds.before_next(STRETCH).min(left));
             holds.come_to(&mut chip);
-            let has_ended = stop != Stop::Limit || chip.probe().instructions >= limit;
+            let has_ended = stop != Stop::Limit || chip.probe().all_instructions() >= limit;
             let seen = match observer.signals {
                 Signals::Tag => ring.count_only(&mut chip),
                 Signals::Samples { .. } | Signals::Shown { .. } => {
@@ -261,9 +270,12 @@ where
                 finder.look(&mut chip).map_err(LabError::Observer)?;
             }
         };
-        let mut shown = finder.and_then(|finder| finder.finish(&chip.process().mem));
         let host_seconds = start.elapsed().as_secs_f64();
-        let orphans = orphans(&mut chip.process_mut().mem, observer.signals);
+        let process = chip.process_mut();
+        let is_there = process.observed_guest().is_some();
+        let mem = memory(process).map_err(LabError::Observer)?;
+        let mut shown = finder.and_then(|finder| finder.finish(mem));
+        let orphans = orphans(mem, observer.signals);
         let orphans = orphans.map_err(LabError::Observer)?;
         let Finished {
             process,
@@ -274,6 +286,11 @@ where
             others,
             ..
         } = chip.finish();
+        // A run ends with its last process, and shows the first one then.
+        let was_last = match stop {
+            Stop::Limit => is_there,
+            _ => probe.is_last,
+        };
         let first = Counted {
             context: hps_pipeline::core::ContextId::FIRST,
             stats,
@@ -298,6 +315,11 @@ where
             switches: operated.switches,
             cycles: first.stats.cycles,
             instructions: probe.instructions,
+            other_instructions: probe.others,
+            observed_cycles: match was_last {
+                true => first.stats.cycles,
+                false => probe.last_cycle,
+            },
             samples: ring.taken + log.taken,
             contexts: std::iter::once(first).chain(others).collect(),
             processor,
@@ -359,7 +381,7 @@ impl Ring {
         see: &mut See<'_>,
     ) -> Result<(), String> {
         let place = sample_bytes(signals);
-        let count = word(&mut chip.process_mut().mem, COUNT)?;
+        let count = word(memory(chip.process_mut())?, COUNT)?;
         if count - self.taken > RING_SAMPLES {
             return Err(format!(
                 "{} samples in one stretch of the run",
@@ -369,7 +391,7 @@ impl Ring {
         let mut all = vec![0; place as usize / 8];
         while self.taken < count {
             let at = RING + self.taken % RING_SAMPLES * place;
-            let mem = &mut chip.process_mut().mem;
+            let mem = memory(chip.process_mut())?;
             for (number, word_of) in all.iter_mut().enumerate() {
                 *word_of = word(mem, at + 8 * number as u64)?;
             }
@@ -429,6 +451,12 @@ impl Ring {
         watch.reads.clear();
         Ok(())
     }
+}
+
+/// The observer's memory, wherever it is: another process may have the turn, and the observed program may have ended.
+pub(super) fn memory(process: &mut Process) -> Result<&mut Memory, String> {
+    let memory = process.observed_memory();
+    memory.ok_or_else(|| "the memory of the observer is no more".to_string())
 }
 
 /// A word of the observer's memory.

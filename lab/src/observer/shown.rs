@@ -17,7 +17,7 @@ use hps_sim_core::memory::Memory;
 
 use super::area::{self, SLOT_PLACES, SLOT_TABLE, TAG};
 use super::paths::{Image, STACK};
-use super::run::word;
+use super::run::{memory, word};
 use super::tally::Spent;
 use super::watch::Watch;
 
@@ -92,7 +92,10 @@ pub(super) struct Finder {
 impl Finder {
     /// Looks for the region and for slots that were taken or given back, and tells the observer.
     pub fn look<E: DecodeEditor>(&mut self, chip: &mut Chip<E, Watch>) -> Result<(), String> {
-        let process = chip.process_mut();
+        // A program that has ended shows nothing any more.
+        let Some(process) = chip.process_mut().observed_guest() else {
+            return Ok(());
+        };
         if self.region.is_none() || self.epoch != process.mem.layout_epoch() {
             let areas = process.os.shared_memory_files();
             let large = areas.iter().filter(|r| r.end - r.start >= REGION_BYTES);
@@ -111,12 +114,12 @@ impl Finder {
         let Some(region) = self.region else {
             return Ok(());
         };
-        let mem = &mut chip.process_mut().mem;
+        let mem = memory(chip.process_mut())?;
         let threads = half(mem, region + THREADS_AT).min(SLOTS as u32) as usize;
         self.told.resize(threads.max(self.told.len()), 0);
         for slot in 0..threads {
             let at = region + SLOTS_AT + slot as u64 * SLOT_BYTES;
-            let mem = &mut chip.process_mut().mem;
+            let mem = memory(chip.process_mut())?;
             let tid = match half(mem, at + LIVE_AT) {
                 1 => half(mem, at + LIVE_AT + 4),
                 _ => 0,

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use hps_pipeline::core::{Commit, Origin, PipelineProbe, Stored};
+use hps_pipeline::core::{Cause, Commit, Origin, PipelineProbe, State, Stored, Stretch};
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::probe::Probe;
 
@@ -75,6 +75,20 @@ impl History {
         }
     }
 
+    /// The numbers from a cycle to before another one, with the cycles of each.
+    fn each(&self, from: u64, to: u64, mut see: impl FnMut(u64, u64)) {
+        let (mut here, mut since) = (self.before(from), from);
+        let first = self.changes.partition_point(|(of, _)| *of < from);
+        for &(cycle, next) in self.changes.range(first..) {
+            if cycle >= to {
+                break;
+            }
+            see(here, cycle - since);
+            (here, since) = (next, cycle);
+        }
+        see(here, to.saturating_sub(since));
+    }
+
     fn forget(&mut self, cycle: u64) {
         while let Some(&(of, number)) = self.changes.front()
             && of < cycle
@@ -85,6 +99,14 @@ impl History {
     }
 }
 
+/// The number of no program.
+const NO_PROGRAM: u64 = 0;
+/// The number of no thread.
+const NO_THREAD: u32 = 0;
+
+/// The number of the program that an observer comes with. There is none before its first instruction.
+const OBSERVED: u64 = 1;
+
 /// What the program has done by cycle.
 #[derive(Clone, Debug, Default)]
 pub struct Reckoning {
@@ -92,6 +114,9 @@ pub struct Reckoning {
     committed: History,
     /// Where calls and returns went, or the tag of the program's own.
     went: History,
+    /// The number of the program whose instructions commit on the processor of the program's first thread; none while that
+    /// is idle.
+    program: History,
     /// The program's own counters, if it shows them.
     own: [History; COUNTERS],
     /// Its tag stack, if that is observed.
@@ -126,18 +151,25 @@ impl Reckoning {
     }
 
     /// Where the program was from `from` to before `to`, one place after the other, with the cycles that it was there.
-    pub fn each_place(&self, from: u64, to: u64, mut see: impl FnMut(u64, u64)) {
-        let (mut here, mut since) = (self.place_before(from), from);
-        let changes = &self.went.changes;
-        let first = changes.partition_point(|(of, _)| *of < from);
-        for &(cycle, next) in changes.range(first..) {
-            if cycle >= to {
-                break;
-            }
-            see(here, cycle - since);
-            (here, since) = (next, cycle);
-        }
-        see(here, to.saturating_sub(since));
+    pub fn each_place(&self, from: u64, to: u64, see: impl FnMut(u64, u64)) {
+        self.went.each(from, to, see);
+    }
+
+    /// Whether the last instruction before a cycle was one of the observed program, on the processor of its first thread, or
+    /// that was idle. Child processes, and programs that take the place of the observed one, have their turns there, too.
+    #[must_use]
+    pub fn is_of_program(&self, cycle: u64) -> bool {
+        self.program.before(cycle) <= OBSERVED
+    }
+
+    /// Cycles from `from` to `to` in which another program had that processor.
+    #[must_use]
+    pub fn cycles_of_others(&self, from: u64, to: u64) -> u64 {
+        let mut cycles = 0;
+        self.program.each(from, to, |program, stayed| {
+            cycles += if program <= OBSERVED { 0 } else { stayed };
+        });
+        cycles
     }
 
     /// Cycles from `from` to `to` in which the program was at `place`.
@@ -159,6 +191,7 @@ impl Reckoning {
     pub(super) fn forget(&mut self, cycle: u64) {
         self.committed.forget(cycle);
         self.went.forget(cycle);
+        self.program.forget(cycle);
         self.own.iter_mut().for_each(|own| own.forget(cycle));
         if let Some(paths) = &mut self.paths {
             paths.forget(cycle);
@@ -196,6 +229,12 @@ pub struct Watch {
     pub has_own_tags: bool,
     /// Instructions of the program, on all of its contexts.
     pub instructions: u64,
+    /// Instructions of other programs: children, and programs that take the place of the observed one.
+    pub others: u64,
+    /// The cycle in which the last instruction of the program committed.
+    pub last_cycle: u64,
+    /// Whether no instruction of another program has committed since.
+    pub is_last: bool,
     observer_instructions: u64,
 }
 
@@ -229,8 +268,16 @@ impl Watch {
             shown: Slots::none(),
             has_own_tags: false,
             instructions: 0,
+            others: 0,
+            last_cycle: 0,
+            is_last: true,
             observer_instructions: 0,
         }
+    }
+
+    /// Instructions of all programs of the run.
+    pub fn all_instructions(&self) -> u64 {
+        self.instructions + self.others
     }
 
     /// Nothing before a cycle will be asked for any more.
@@ -251,6 +298,16 @@ impl Watch {
         }
         if let Some(paths) = paths.as_mut().filter(|_| is_tag) {
             paths.change(cycle, self.instructions, words[0], image);
+        }
+    }
+
+    /// An instruction of another program commits. What it shows is not the observed program's.
+    #[cold]
+    fn pass_over(&mut self, commit: &Commit, is_first: bool) {
+        self.others += u64::from(commit.origin == Origin::Program);
+        self.is_last = false;
+        if is_first && self.has_own_tags && self.shown.turn_to(NO_THREAD) {
+            self.show(commit.cycle, true);
         }
     }
 
@@ -302,19 +359,38 @@ impl PipelineProbe for Watch {
     }
 
     #[inline]
+    fn stretch(&mut self, stretch: &Stretch) {
+        if stretch.context.processor == 0 && stretch.state == State::Drained(Cause::Idle) {
+            let program = &mut self.reckoning.program;
+            program.push(stretch.first_cycle, NO_PROGRAM);
+        }
+    }
+
+    #[inline]
     fn committed(&mut self, commit: &Commit) {
         if commit.context.processor == self.observer {
             self.observe(commit);
             return;
         }
+        let is_first = commit.context.processor == 0;
+        if is_first {
+            self.reckoning
+                .program
+                .push(commit.cycle, u64::from(commit.program));
+        }
+        if u64::from(commit.program) != OBSERVED {
+            self.pass_over(commit, is_first);
+            return;
+        }
         if commit.origin == Origin::Program {
             self.instructions += 1;
         }
+        (self.last_cycle, self.is_last) = (commit.cycle, true);
         self.reckoning
             .committed
             .push(commit.cycle, self.instructions);
         if self.has_own_tags {
-            if commit.context.processor == 0 && self.shown.turn_to(commit.thread) {
+            if is_first && self.shown.turn_to(commit.thread) {
                 self.show(commit.cycle, true);
             }
         } else if commit.taken && is_call_or_return(commit.class) {
@@ -331,7 +407,9 @@ impl PipelineProbe for Watch {
 
     #[inline]
     fn stored(&mut self, stored: &Stored) {
-        if let Some(number) = self.shown.stored(stored.addr, stored.value) {
+        if u64::from(stored.program) == OBSERVED
+            && let Some(number) = self.shown.stored(stored.addr, stored.value)
+        {
             self.show(stored.cycle, number == 0);
         }
     }

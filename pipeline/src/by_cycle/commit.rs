@@ -252,6 +252,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if stored.size > 0 {
             self.probe.stored(&Stored {
                 context: self.id,
+                program: self.process.program(),
                 cycle,
                 addr: stored.addr,
                 size: stored.size,

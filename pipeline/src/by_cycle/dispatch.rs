@@ -444,7 +444,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// Another process is on the context, or it may share other memory with its relatives.
     #[cold]
-    fn follow_place(&mut self, core: &mut Resources) {
+    pub(super) fn follow_place(&mut self, core: &mut Resources) {
         let shared = self.process.os.shared_places();
         self.place = Place::new(self.process.mem.space(), shared);
         core.memory.set_place(&self.place);
@@ -452,6 +452,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// Forgets decoded code if memory has other code by now, or the process is another one. Returns whether it did.
     pub(super) fn follow_code(&mut self, core: &mut Resources) -> bool {
+        if E::ENABLED {
+            self.editor.turn_to(self.process.program());
+        }
         let is_stale = self.code.sync(&self.process.mem, &self.editor);
         if is_stale {
             self.code_page = CodePage::NONE;

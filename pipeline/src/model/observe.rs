@@ -304,6 +304,8 @@ pub struct Commit {
 pub struct Stored {
     /// Where.
     pub context: ContextId,
+    /// The number of the program that it belongs to ([`Linux::program_number`](hps_sim_core::os::Linux)).
+    pub program: u32,
     /// In which cycle.
     pub cycle: u64,
     /// Address.

@@ -152,6 +152,15 @@ pub enum MemoryError {
     },
 }
 
+/// A word of a memory that the operating system keeps for an observer: which thread is on a processor, the number of its
+/// process in the upper half and its own in the lower half, 0 while none is. SHIM's authors change their kernel for it
+/// (ISCA 2015, section 3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadWord {
+    pub processor: usize,
+    pub addr: u64,
+}
+
 /// Guest memory. See the module's description.
 pub struct Memory {
     bytes: Room,
@@ -179,6 +188,9 @@ pub struct Memory {
     dirty: Vec<u32>,
     code_epoch: u64,
     layout_epoch: u64,
+    /// What an observer of this memory wants to know, if there is one. It goes where the memory goes: to the child of a
+    /// `vfork` and back, and away with the memory that an `execve` replaces.
+    pub(crate) thread_word: Option<ThreadWord>,
 }
 
 impl std::fmt::Debug for Memory {
@@ -255,6 +267,7 @@ impl Memory {
             dirty: Vec::new(),
             code_epoch: 0,
             layout_epoch: 0,
+            thread_word: None,
         })
     }
 

@@ -47,6 +47,7 @@ impl Memory {
         self.dirty.clear();
         self.code_epoch = 0;
         self.layout_epoch = 0;
+        self.thread_word = None;
         Ok(())
     }
 }

@@ -95,6 +95,7 @@ impl Memory {
     pub fn duplicate(&self) -> Result<Memory, MemoryError> {
         let mut copy = Memory::new(self.limit_bytes)?;
         self.copy_to(&mut copy)?;
+        copy.thread_word = self.thread_word;
         Ok(copy)
     }
 

@@ -82,7 +82,7 @@ impl Process {
         pc: u64,
         next: u64,
     ) -> Done {
-        let epoch = self.mem.code_epoch();
+        let (epoch, program) = (self.mem.code_epoch(), self.program);
         let then = match what {
             // It sleeps; its machine knows for how long.
             Alone::Syscall if self.thread.is_observer() => Then::Next,
@@ -101,7 +101,7 @@ impl Process {
         };
         Done {
             then,
-            code_changed: self.mem.code_epoch() != epoch,
+            code_changed: self.mem.code_epoch() != epoch || E::ENABLED && self.program != program,
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::bus::Bus;
 use crate::hart::GuestCounters;
 use crate::image::{LoadError, ProgramImage};
 use crate::memory::{Memory, MemoryError};
@@ -24,37 +23,9 @@ pub struct Guest {
     pub counters_before: GuestCounters,
     /// Load reservations of contexts, on a machine with several.
     pub reservations: Reservations,
-    /// The word of its memory that says which thread is on a processor, if an observer wants to know.
-    pub(crate) thread_word: Option<ThreadWord>,
-}
-
-/// A word in the memory of a guest that its operating system keeps for an observer: the number of the process in the upper
-/// half and that of the thread in the lower half, 0 while no thread of this process is on the processor. SHIM's authors
-/// change their kernel for it (ISCA 2015, section 3).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ThreadWord {
-    pub processor: usize,
-    pub addr: u64,
 }
 
 impl Guest {
-    /// Which thread is on the processor that has the turn now.
-    pub(super) fn show_thread(&mut self, thread: u32) {
-        let Some(ThreadWord { processor, addr }) = self.thread_word else {
-            return;
-        };
-        if processor == self.os.processor() {
-            let process = u64::from(self.os.pid());
-            let word = if thread == 0 {
-                0
-            } else {
-                process << 32 | u64::from(thread)
-            };
-            // Memory that the guest has taken away shows nothing any more.
-            _ = Bus::store::<8>(&mut self.mem, addr, word);
-        }
-    }
-
     /// What stands in for this guest where it is lent to another context: an empty memory, no files.
     pub(super) fn vacant(&self) -> Result<Guest, LoadError> {
         let nothing = ProcessConfig::default();
@@ -67,7 +38,6 @@ impl Guest {
             image: Arc::clone(&self.image),
             counters_before: GuestCounters::default(),
             reservations: Reservations::default(),
-            thread_word: None,
         })
     }
 
@@ -90,7 +60,6 @@ impl Guest {
             image: self.image.clone(),
             counters_before: self.counters_before,
             reservations: self.reservations.clone(),
-            thread_word: self.thread_word,
         })
     }
 
@@ -108,7 +77,6 @@ impl Guest {
             image: self.image.clone(),
             counters_before: self.counters_before,
             reservations: self.reservations.clone(),
-            thread_word: self.thread_word,
         })
     }
 

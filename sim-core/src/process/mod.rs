@@ -4,6 +4,7 @@ mod alone;
 mod events;
 mod guest;
 pub mod layout;
+mod observed;
 mod relatives;
 mod reservations;
 mod stack;
@@ -164,7 +165,6 @@ impl Process {
             image,
             counters_before: GuestCounters::default(),
             reservations: Reservations::default(),
-            thread_word: None,
         };
         Ok(Process {
             guest,

@@ -20,7 +20,6 @@ impl Guest {
             return;
         }
         if let Some(next) = (self.os.family).next_ready(self.os.pid(), self.os.processor()) {
-            self.show_thread(0);
             self.switch_to(next);
         }
     }

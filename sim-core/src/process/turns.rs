@@ -7,7 +7,6 @@
 //! A machine with several contexts has a process for each, and one guest, which it lends to the one whose turn it is.
 //! A context for which no thread is ready is idle; its machine lets it take one as soon as one is.
 
-use super::guest::ThreadWord;
 use super::{Process, Then, Thread};
 use crate::editor::DecodeEditor;
 use crate::hart::{Hart, NO_RESERVATION};
@@ -52,6 +51,12 @@ impl Process {
             OpClass::Syscall => self.calling_program,
             _ => self.program,
         }
+    }
+
+    /// The number of the program on the context, or of the one that was there last.
+    #[must_use]
+    pub fn program(&self) -> u32 {
+        self.program
     }
 
     /// Does what is due by the operating system's clock, between two instructions of the program: wakes threads,
@@ -132,7 +137,8 @@ impl Process {
 
     /// Lends the guest to the context of another process that was made [beside](Self::beside) it, whose number among
     /// the guest's processors is given. If the thread there belongs to another process of the run, that one has the turn
-    /// then. `false`: that process has ended; see [`lose_thread`](Self::lose_thread).
+    /// then; the memory that an observer reads goes before any process. `false`: that process has ended, or nobody has that
+    /// memory any more; see [`lose_thread`](Self::lose_thread).
     #[inline]
     pub fn lend(&mut self, to: &mut Process, processor: usize) -> bool {
         std::mem::swap(&mut self.guest, &mut to.guest);
@@ -142,7 +148,10 @@ impl Process {
 
     #[cold]
     fn have_turn(&mut self) -> bool {
-        self.guest.switch_to(self.pid) || self.thread.is_observer()
+        match self.thread.is_observer() {
+            true => self.guest.come_to_observed_memory(),
+            false => self.guest.switch_to(self.pid),
+        }
     }
 
     /// The process of the thread on this context has ended: no thread is here any more.
@@ -156,16 +165,6 @@ impl Process {
         self.guest.os.threads.note(&self.thread);
         self.pid = self.guest.os.pid();
         self.program = self.guest.os.program_number();
-        self.guest.show_thread(self.thread.tid);
-    }
-
-    /// Keeps a word of memory for an observer from now on: which thread is on the processor whose turn it is now, as
-    /// `process << 32 | thread`; 0 while none of this process is.
-    pub fn show_thread_at(&mut self, addr: u64) {
-        self.guest.thread_word = Some(ThreadWord {
-            processor: self.guest.os.processor(),
-            addr,
-        });
         self.guest.show_thread(self.thread.tid);
     }
 

@@ -71,7 +71,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
             let stacks = stacks.insert(Stacks::default());
             lab().observe_stacks(&observer, |sample, stack, reads, reckoning| {
                 seen.see(sample, reads, reckoning);
-                stacks.see(stack, reads, reckoning);
+                if !sample.is_apart() {
+                    stacks.see(stack, reads, reckoning);
+                }
             })
         };
         rayon::join(|| lab().unobserved(placement), observe)
@@ -218,6 +220,26 @@ fn summary(
         percent(observed.cycles as f64 / alone.cycles.max(1) as f64 - 1.0),
     );
     row("samples", grouped(observed.samples));
+    if observed.other_instructions > 0 {
+        let apart = &seen.apart;
+        row(
+            "instructions of other processes and programs",
+            grouped(observed.other_instructions),
+        );
+        row(
+            "cycles to the end of the observed program",
+            grouped(observed.observed_cycles),
+        );
+        row(
+            "samples beside another process, not counted below",
+            grouped(apart.samples),
+        );
+        row("of all samples, told early", grouped(apart.early));
+        row(
+            "intervals with another process that no sample tells",
+            grouped(apart.hidden),
+        );
+    }
     row(
         "cycles from sample to sample",
         format!("{:.1}", observed.period()),

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,9 +63,82 @@ static void execute(int in_child)
         say("behind", work(20000));
         return;
     }
-    char *args[] = {"/program", "compute", 0};
+    char *args[] = {"/proc/self/exe", "compute", 0};
     execv(args[0], args);
     say("no exec", (uint64_t)errno);
+}
+
+/* A child in the memory of its parent, which calls functions there before it executes a program. */
+static void borrow(void)
+{
+    volatile uint64_t seen = work(20000);
+    pid_t pid = vfork();
+    if (pid == 0) {
+        seen = work(300);
+        char *args[] = {"/proc/self/exe", "seven", 0};
+        execv(args[0], args);
+        _exit(1);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    say("borrowed", (uint64_t)WEXITSTATUS(status) ^ seen);
+    say("behind", work(20000));
+}
+
+extern char **environ;
+
+static void spawn(void)
+{
+    char *args[] = {"/proc/self/exe", "crash", 0};
+    pid_t pid;
+    int status = posix_spawn(&pid, args[0], 0, 0, args, environ);
+    if (status != 0) {
+        say("no spawn", (uint64_t)status);
+        return;
+    }
+    uint64_t beside = work(20000);
+    waitpid(pid, &status, 0);
+    say("spawned", (uint64_t)WTERMSIG(status) ^ beside);
+}
+
+/* Two children, which send numbers to each other and to their parent. */
+static void pipes(void)
+{
+    int there[2], back[2];
+    if (pipe(there) || pipe(back)) abort();
+    for (int half = 0; half < 2; half++) {
+        if (fork() != 0) continue;
+        uint64_t x = half == 0 ? work(3000) : 0;
+        for (int i = 0; i < 40; i++) {
+            if (half == 1 && read(there[0], &x, sizeof x) != sizeof x) _exit(1);
+            x = step(x + (uint64_t)i) + work(50);
+            if (write(half == 0 ? there[1] : back[1], &x, sizeof x) != sizeof x) _exit(2);
+        }
+        _exit(0);
+    }
+    uint64_t all = 0, x;
+    for (int i = 0; i < 40; i++) {
+        if (read(back[0], &x, sizeof x) != sizeof x) abort();
+        all = all * 31 + x + work(200);
+    }
+    for (int half = 0; half < 2; half++) wait(0);
+    say("pipes", all);
+}
+
+/* The first process ends before its child does. */
+static void outlive(void)
+{
+    int hold[2];
+    char byte;
+    if (pipe(hold)) abort();
+    if (fork() != 0) {
+        say("first", work(20000));
+        exit(5);
+    }
+    close(hold[1]);
+    /* The end of the file is that of the parent. */
+    if (read(hold[0], &byte, 1) != 0) abort();
+    say("orphan", work(60000));
 }
 
 static void *forever(void *nothing)
@@ -92,6 +166,10 @@ int main(int argc, char **argv)
     else if (!strcmp(way, "child")) child();
     else if (!strcmp(way, "exec")) execute(0);
     else if (!strcmp(way, "exec-child")) execute(1);
+    else if (!strcmp(way, "vfork")) borrow();
+    else if (!strcmp(way, "spawn")) spawn();
+    else if (!strcmp(way, "pipes")) pipes();
+    else if (!strcmp(way, "outlive")) outlive();
     else if (!strcmp(way, "many")) many_threads();
     say("computed", work(20000));
     if (!strcmp(way, "crash")) *(volatile int *)8 = 1;

@@ -7,7 +7,7 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::hart::Hart;
 use hps_sim_core::image::LoadError;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::{Process, Thread};
+use hps_sim_core::process::Process;
 
 use super::{Chip, Processor, Siblings};
 use crate::config::MachineConfig;
@@ -110,7 +110,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         context.process.os.keep_for_observer(processor);
         context.code.sync(&context.process.mem, &context.editor);
         context.fetch.redirect(hart.pc, Cause::Frontend, now + 1);
-        context.process.thread = Thread::observer(hart);
+        context.process.begin_observer(hart);
         context.rests = false;
         context.last_commit = now;
         one.next_cycle = now + 1;
@@ -217,6 +217,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         for number in 0..self.processors.len() {
             self.lend_to(number);
             let one = &mut self.processors[number];
+            let process = &one.context.process;
+            if process.thread.is_observer() && process.os.has_relatives() {
+                one.context.follow_place(&mut one.resources);
+            }
             let must_look = one.context.process.os.take_look(number);
             if one.context.rests {
                 if one.context.process.os.has_thread_for(number) {

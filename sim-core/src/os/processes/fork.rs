@@ -84,7 +84,6 @@ impl Linux {
                 image: image.clone(),
                 counters_before: GuestCounters::default(),
                 reservations: Reservations::default(),
-                thread_word: None,
             }));
         }
         self.second_result = Some(0);

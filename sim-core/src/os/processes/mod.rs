@@ -137,6 +137,8 @@ pub(crate) struct Family {
     spare: Vec<Memory>,
     /// Pages that memories have copied which are no more.
     copied_pages: u64,
+    /// The memory that an observer has read, once no process has it any more.
+    observed: Option<Box<Memory>>,
     /// The most memory that all processes may have together, in bytes, once there are several.
     memory_limit: Option<u64>,
 }
@@ -171,6 +173,7 @@ impl Family {
             programs: Vec::new(),
             spare: Vec::new(),
             copied_pages: 0,
+            observed: None,
             memory_limit: None,
         }
     }
@@ -280,7 +283,9 @@ impl Family {
         /// Each holds up to 16 MiB of the host.
         const MOST: usize = 4;
         self.count_copies(&mem);
-        if self.spare.len() < MOST && mem.is_worth_reuse() && mem.empty().is_ok() {
+        if mem.thread_word.is_some() {
+            self.observed = Some(Box::new(mem));
+        } else if self.spare.len() < MOST && mem.is_worth_reuse() && mem.empty().is_ok() {
             self.spare.push(mem);
         }
     }
@@ -288,6 +293,26 @@ impl Family {
     /// A memory is given up: what it has copied still counts.
     pub(crate) fn count_copies(&mut self, mem: &Memory) {
         self.copied_pages += mem.copied_pages();
+    }
+
+    /// The process that has the memory that an observer reads, if it is one of those that do not run.
+    pub(crate) fn observed_process(&self) -> Option<u32> {
+        let mut parked = self.parked.iter();
+        let (pid, _) = parked.find(|(_, guest)| guest.mem.thread_word.is_some())?;
+        Some(*pid)
+    }
+
+    /// That process.
+    pub(crate) fn observed_guest(&mut self) -> Option<&mut Guest> {
+        self.parked_mut(self.observed_process()?)
+    }
+
+    /// The memory that an observer has read, if its process has ended or runs another program.
+    pub(crate) fn left_memory(&mut self) -> Option<&mut Memory> {
+        match (&mut self.first, &mut self.observed) {
+            (Some((first, _)), _) if first.mem.thread_word.is_some() => Some(&mut first.mem),
+            (_, observed) => observed.as_deref_mut(),
+        }
     }
 
     fn parked_mut(&mut self, pid: u32) -> Option<&mut Guest> {
