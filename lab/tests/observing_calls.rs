@@ -45,14 +45,22 @@ fn observed(
 fn observed_up_to(
     limit: u64,
     program: &Program,
-    (placement, signals, throttle): (Placement, Signals, Throttle),
+    how: (Placement, Signals, Throttle),
     see: impl FnMut(SeenCall<'_>),
 ) -> Observed {
     let machine = MachineConfig::preset(MACHINE).expect("the preset exists");
+    observed_on(&machine, limit, program, how, see)
+}
+
+fn observed_on(
+    machine: &MachineConfig,
+    limit: u64,
+    program: &Program,
+    (placement, signals, throttle): (Placement, Signals, Throttle),
+    see: impl FnMut(SeenCall<'_>),
+) -> Observed {
     let productions = productions(program.image.isa, signals);
-    let lab = Lab::of(program)
-        .on_machine(&machine)
-        .edited_by(&productions);
+    let lab = Lab::of(program).on_machine(machine).edited_by(&productions);
     let observer = Observer {
         placement,
         signals,
@@ -79,6 +87,38 @@ fn found(
 
 fn sum(calls: &BTreeMap<(u64, u64), u64>) -> u64 {
     calls.values().sum()
+}
+
+/// What an observer at full speed costs beyond what is written is the traffic of its reads.
+#[test]
+fn quiet_reads_of_a_stack_and_of_rings_cost_the_program_nothing() {
+    let machine = MachineConfig::preset(MACHINE).expect("the preset exists");
+    let mut quiet = machine.clone();
+    quiet.chip.quiet_read_cycles = quiet.chip.transfer_cycles;
+    for isa in Isa::ALL {
+        let program = workload("lz", isa);
+        let bytes = 128 << 10;
+        for signals in [
+            Signals::NewCalls { depth: Some(2) },
+            Signals::CallPairs { bytes },
+            Signals::CallSequence { bytes },
+        ] {
+            let run = |machine, throttle| {
+                let how = (Placement::Cmp, signals, throttle);
+                let run = observed_on(machine, 200_000, &program, how, |_| {});
+                (run.cycles as f64, run.samples)
+            };
+            let (written, _) = run(&machine, Throttle::Sleep(u64::MAX));
+            let (loud, _) = run(&machine, Throttle::None);
+            let (still, samples) = run(&quiet, Throttle::None);
+            assert!(
+                loud > 1.1 * written && still - written < 0.1 * (loud - written),
+                "{isa} {signals:?}: {written} {loud} {still}"
+            );
+            let is_stack = matches!(signals, Signals::NewCalls { .. });
+            assert!(samples > 100 || !is_stack, "{isa} {signals:?}: {samples}");
+        }
+    }
 }
 
 #[test]

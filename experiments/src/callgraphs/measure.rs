@@ -6,6 +6,7 @@ use hps_lab::observer::{
     Observed, ObservedContext, Observer, Placement, SeenCall, Signals, Spent, Throttle,
 };
 use hps_lab::{Lab, Productions, Program, TimedMachine};
+use hps_pipeline::config::MachineConfig;
 use hps_shim::{Dte, Stamps};
 use rayon::prelude::*;
 
@@ -13,6 +14,16 @@ use super::collector::Collector;
 use super::graph::{Complete, Found, Functions};
 use super::others::{OTHERS, Other, alone};
 use crate::measurement::Measurement;
+
+/// Collectors that are run with quiet reads, too.
+pub const QUIET: [Collector; 4] = [
+    Collector::Stack(Some(2)),
+    Collector::Stack(None),
+    Collector::Pairs(128 << 10),
+    Collector::Sequence(128 << 10),
+];
+/// The setting of quiet reads.
+pub const QUIETLY: &str = "wait=0,quiet";
 
 /// Depths of the stack that get a row of their own (Figure 3.3).
 const DEPTHS: usize = 24;
@@ -74,6 +85,7 @@ pub(super) fn measure(
                 .map(|w| Run::Observed(collector, w)),
         );
     }
+    runs.extend(QUIET.map(Run::Quiet));
     runs.extend(OTHERS.map(Run::Other));
     let measured: Result<Vec<Vec<Measurement>>, String> = runs
         .into_par_iter()
@@ -81,6 +93,7 @@ pub(super) fn measure(
         .map(|run| match run {
             Run::Observed(collector, None) => study.alone(collector),
             Run::Observed(collector, Some(wait)) => study.observed(collector, wait),
+            Run::Quiet(collector) => study.quiet(collector),
             Run::Other(other) => study.other(other),
         })
         .collect();
@@ -101,6 +114,8 @@ pub(super) fn measure(
 enum Run {
     /// Beside an observer that sleeps between samples, or does nothing but sleep.
     Observed(Collector, Option<u64>),
+    /// Beside an observer at full speed whose reads take no part in the agreement of caches.
+    Quiet(Collector),
     /// Under what collectors are compared with.
     Other(Other),
 }
@@ -163,7 +178,28 @@ impl Study<'_> {
         Ok(vec![number("overhead_ratio", self.overhead(run.cycles))])
     }
 
+    /// At full speed on a machine with the reads that SHIM's authors propose.
+    fn quiet(&self, collector: Collector) -> Result<Vec<Measurement>, String> {
+        let mut machine = self.machine.config.clone();
+        // A look-up in the other core, without any change there.
+        machine.chip.quiet_read_cycles = machine.chip.transfer_cycles.max(1);
+        let mut all = self.observed_on(&machine, collector, 0)?;
+        for measurement in &mut all {
+            measurement.setting = QUIETLY.to_string();
+        }
+        Ok(all)
+    }
+
     fn observed(&self, collector: Collector, wait: u64) -> Result<Vec<Measurement>, String> {
+        self.observed_on(&self.machine.config, collector, wait)
+    }
+
+    fn observed_on(
+        &self,
+        machine: &MachineConfig,
+        collector: Collector,
+        wait: u64,
+    ) -> Result<Vec<Measurement>, String> {
         let productions = self.productions(collector)?;
         let observer = observer(collector, self.program, wait);
         let number = |measure: &str, value: f64| Measurement {
@@ -171,7 +207,8 @@ impl Study<'_> {
             x: Some(wait as f64),
             ..Measurement::new(self.program, &collector.name(), measure, value)
         };
-        let lab = self.lab(&productions);
+        let lab = Lab::of(self.program).on_machine(machine);
+        let lab = lab.edited_by(&productions).limit(self.limit);
         let mut all = match collector {
             Collector::Tag => {
                 let run = lab.observe(&observer, |_, _, _| {}).map_err(text)?;

@@ -18,6 +18,7 @@ use hps_lab::{CoreKind, Program, TimedMachine};
 
 pub use claims::claims;
 pub use collector::{Collector, FULL_DEPTH, RINGS, WAITS};
+pub use measure::{QUIET, QUIETLY};
 pub use others::{OTHERS, Other};
 pub use paper::{PaperRow, rows as paper_rows};
 pub use single::{ObservedGraph, observe_graph};
@@ -53,11 +54,15 @@ impl CallGraphStudy {
 
     fn unit<'a>(&'a self, program: &'a Program) -> Unit<'a> {
         let runs: usize = Collector::all().iter().map(|c| 1 + c.waits().len()).sum();
-        let runs = (runs + OTHERS.len()) as f64;
+        let runs = (runs + QUIET.len() + OTHERS.len()) as f64;
         Unit {
             study: "callgraphs",
             title: format!("{} ({})", program.name, program.image.isa),
-            key: serde_json::json!({ "limit": self.limit, "waits": WAITS }),
+            key: serde_json::json!({
+                "limit": self.limit,
+                "waits": WAITS,
+                "quiet": QUIET.map(Collector::name),
+            }),
             program,
             effort: Effort::default().and_first(self.limit, 2.0 * runs, CoreKind::Cycle),
             run: Box::new(|| measure::measure(program, &self.machine, self.limit)),

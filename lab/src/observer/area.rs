@@ -1,7 +1,7 @@
 //! Where code, signals and results of an observer lie in the memory of the program.
 
 use hps_sim_core::memory::{Memory, MemoryError, Perm};
-use hps_sim_core::process::layout::{OBSERVER_BASE, SIGNALS};
+use hps_sim_core::process::layout::{CALLS_END, OBSERVER_BASE, SIGNALS, TAG_STACK};
 
 use super::Signals;
 
@@ -32,7 +32,7 @@ pub const HISTOGRAM: u64 = OBSERVER_BASE + 0x8_0000;
 /// Places of the histogram, a power of two.
 pub const PLACES: u64 = 1024;
 /// The first element of the tag stack (`call_stack.dise`).
-pub const STACK: u64 = OBSERVER_BASE + 0x20_0000;
+pub const STACK: u64 = TAG_STACK;
 /// Bytes of the tag stack.
 pub const STACK_BYTES: u64 = 1 << 20;
 /// Bytes of one of its elements: the tag, whose bit 62 says that nobody has seen it yet, the stack pointer, the code that
@@ -42,6 +42,9 @@ pub const ELEMENT_BYTES: u64 = 32;
 pub const CALLS: u64 = OBSERVER_BASE + 0x40_0000;
 /// The observer's own stack, of the callers that it knows of.
 pub const CALLERS: u64 = CALLS + super::MOST_RING_BYTES;
+
+// What programs write for observers ends where the observers' own begins.
+const _: () = assert!(CALLERS == CALLS_END);
 
 /// Where the entries of a tag stack begin in a sample of [`Signals::Shown`], behind the words of a plain sample, the word
 /// that says how deep it is, and the tag and that word once more.

@@ -30,8 +30,9 @@ config_section! {
         invalidate_cycles: u32 = 20, "cycles";
         /// How long a request occupies the bus on which all cores snoop.
         snoop_bus_cycles: u32 = 2, "cycles";
-        /// Reads of observers of what the program signals them take so long, allocate nothing and take no part in the
-        /// agreement of caches (what SHIM's authors propose, ISCA 2015, section 5.2). 0: they are as all other reads.
+        /// Reads of observers of what programs write (tags, stacks, rings, their own memory) take so long, allocate
+        /// nothing and take no part in the agreement of caches (what SHIM's authors propose, ISCA 2015, section 5.2). 0:
+        /// they are as all other reads.
         quiet_read_cycles: u32 = 0, "cycles";
         /// A line leaves the first-level caches of a core when it leaves the level 2 cache.
         inclusive_l2: bool = true, "yes or no";

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use hps_experiments::callgraphs::{Collector, FULL_DEPTH, OTHERS, Other, RINGS, WAITS, paper_rows};
+use hps_experiments::callgraphs::{
+    Collector, FULL_DEPTH, OTHERS, Other, QUIET, QUIETLY, RINGS, WAITS, paper_rows,
+};
 use hps_experiments::claims::{Claim, Section};
 use hps_experiments::{Found, UnitRecord};
 
@@ -145,8 +147,40 @@ fn published(isa: &str, found: &Found<'_>) -> Chapter {
                 .to_string(),
         ],
         figures: Vec::new(),
-        tables: vec![table, costs],
+        tables: vec![table, costs, quiet(found)],
     }
+}
+
+/// Collectors at full speed with the reads that SHIM's authors propose.
+fn quiet(found: &Found<'_>) -> ChapterTable {
+    let mut table = ChapterTable::new(
+        "At full speed with reads that allocate nothing and take no part in the agreement of caches \
+         (chip.quiet_read_cycles), means over programs",
+        1,
+        &[
+            "Collector",
+            "Overhead when nobody reads, %",
+            "of all reads, %",
+            "of quiet reads, %",
+            "Accuracy of all reads, %",
+            "of quiet reads, %",
+            "Torn, of all reads, %",
+            "of quiet reads, %",
+        ],
+    );
+    for collector in QUIET {
+        let name = collector.name();
+        let of = |setting: &str, measure: &str| {
+            cell(found.mean(&name, setting, measure).map(|v| 100.0 * v), 1)
+        };
+        let both = |measure| [of(&wait(0), measure), of(QUIETLY, measure)];
+        let mut row = vec![collector.title(), of("alone", "overhead_ratio")];
+        for measure in ["overhead_ratio", "accuracy_ratio", "torn_ratio"] {
+            row.extend(both(measure));
+        }
+        table.rows.push(row);
+    }
+    table
 }
 
 fn wait(cycles: u64) -> String {

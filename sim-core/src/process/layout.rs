@@ -60,11 +60,18 @@ pub const fn is_for_handlers(addr: u64) -> bool {
 /// Where a program's signals to observers lie, in a page of its own.
 pub const SIGNALS: u64 = OBSERVER_BASE + 0x1000;
 
-/// A program signals something to observers there.
+/// Where a program's tag stack lies, and behind it its ring of calls, up to [`CALLS_END`].
+pub const TAG_STACK: u64 = OBSERVER_BASE + 0x20_0000;
+/// The end of what a program writes for observers of calls.
+pub const CALLS_END: u64 = OBSERVER_BASE + 0x80_0000;
+
+/// A program, or its operating system, writes there what observers read: signals, calls, and the program's own memory.
 #[inline]
 #[must_use]
 pub const fn is_signal(addr: u64) -> bool {
     addr.wrapping_sub(SIGNALS) < 0x1000
+        || addr.wrapping_sub(TAG_STACK) < CALLS_END - TAG_STACK
+        || !is_for_observers(addr)
 }
 
 /// Observers and their memory may lie here.
