@@ -22,6 +22,45 @@ fn samples_of_a_program_of_ones_own_are_held_against_the_truth() {
     assert_eq!(text.matches("[not measured]").count(), 4, "{text}");
 }
 
+/// Figure 1 where programs cannot read counters of instructions: shares of samples and what functions did are there.
+#[test]
+fn functions_are_told_at_three_periods_on_alpha_too() {
+    let hps = Hps::new();
+    let text = reproduced(
+        &hps,
+        &["shim-2015", "--programs", "chess", "--isa", "alpha"],
+    );
+    for claim in [
+        "few functions have most of the samples",
+        "coarse samples hide how functions differ",
+        "fine samples tell the IPC of each function",
+    ] {
+        let line = text.lines().find(|line| line.contains(claim));
+        let line = line.unwrap_or_else(|| panic!("{claim}: {text}"));
+        assert!(!line.contains("not measured"), "{line}");
+    }
+    let numbers = std::fs::read_to_string(hps.path("out/measurements.csv")).expect("a table");
+    let of = |setting: &str, measure: &str| -> Vec<f64> {
+        let named = |line: &&str| {
+            ["functions-smt", setting, measure]
+                .iter()
+                .all(|part| line.contains(part))
+        };
+        let values = numbers.lines().filter(named);
+        let values = values.filter_map(|line| line.split(',').find_map(|cell| cell.parse().ok()));
+        values.collect()
+    };
+    // More functions are known from finer samples.
+    let ranks = |every: &str| of(&format!("every={every},rank="), "true_function_ipc").len();
+    assert!(ranks("1") > 20, "{numbers}");
+    assert!(ranks("1") > ranks("100"), "{numbers}");
+    for picture in ["share", "intervals", "ipc"] {
+        let path = hps.path(&format!("out/figures/alpha-functions-{picture}.svg"));
+        let drawn = std::fs::read_to_string(&path).expect("a picture");
+        assert!(drawn.contains("figure 1("), "{picture}");
+    }
+}
+
 #[test]
 fn what_does_not_do_for_an_observer_is_refused() {
     let hps = Hps::new();

@@ -1,18 +1,29 @@
-//! Functions by samples at several periods (SHIM, Figures 1(a) and 1(c)), beside what they did.
+//! Functions by samples at several periods (SHIM, Figure 1), beside what they did.
+//!
+//! Where programs cannot read counters of instructions, the truth stands for them, and what is off is what the tag is
+//! charged with.
 
 use std::collections::HashMap;
 
+use hps_lab::observer::{Observer, Placement, Signals, Throttle};
+use hps_pipeline::config::MachineConfig;
 use hps_shim::Dte;
 
-use super::Kind;
-use super::intervals::{Interval, Intervals, Work};
+use super::intervals::{Counting, Interval, Intervals, Work, percentile};
+use super::measure::Study;
 use crate::claims::{Draft, Section, Verdict};
 use crate::found::Found;
+use crate::measurement::Measurement;
+
+/// The scheme of these numbers: an observer on the program's core.
+pub const SCHEME: &str = "functions-smt";
 
 /// Every so many kept samples make one, as the paper's coarser periods are subsamples of its finest one.
 pub const EVERY: [usize; 3] = [1, 10, 100];
 /// The paper's hundred hottest methods, and fewer.
-pub const HOTTEST: [usize; 4] = [1, 3, 10, 100];
+pub const HOTTEST: [usize; 11] = [1, 2, 3, 5, 7, 10, 20, 30, 50, 70, 100];
+/// Shares of intervals, in percent, of which it is told below which IPC they lie.
+pub const QUANTILES: [u32; 13] = [0, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100];
 /// The wait at which functions are looked at, in turns of an empty loop.
 pub const WAIT: u64 = 100;
 /// Fewer samples than that say nothing of a function's mean.
@@ -22,6 +33,18 @@ const FEWEST: u64 = 2;
 #[must_use]
 pub fn setting(every: usize) -> String {
     format!("wait={WAIT},every={every}")
+}
+
+/// The setting of a number about a function, by its place among the hottest ones, from 1.
+#[must_use]
+pub fn setting_of_rank(every: usize, rank: usize) -> String {
+    format!("{},rank={rank}", setting(every))
+}
+
+/// The setting of an IPC below which a share of intervals lies.
+#[must_use]
+pub fn setting_of_quantile(every: usize, percent: u32) -> String {
+    format!("{},quantile={percent}", setting(every))
 }
 
 /// What samples say of a function.
@@ -46,8 +69,37 @@ fn seen(all: &[Interval], factor: usize, dte: Dte) -> HashMap<usize, Seen> {
     by_function
 }
 
+/// Measures a program whose instruction set has no counters of instructions that programs can read.
+pub(super) fn measure(
+    study: &Study<'_>,
+    machine: &MachineConfig,
+) -> Result<Vec<Measurement>, String> {
+    let observer = Observer {
+        placement: Placement::Smt,
+        signals: Signals::Samples { counters: 0 },
+        throttle: Throttle::Spin(WAIT),
+    };
+    let mut intervals = Intervals::new(&study.program.image, Counting::Exact);
+    let observed = study
+        .lab(machine)
+        .observe(&observer, |s, r, reckoning| intervals.see(s, r, reckoning));
+    observed.map_err(|e| e.to_string())?;
+    Ok(measurements(study, &intervals))
+}
+
+/// The numbers of a run as measurements.
+pub(super) fn measurements(study: &Study<'_>, intervals: &Intervals<'_>) -> Vec<Measurement> {
+    let numbers = numbers(intervals).into_iter();
+    let measurement = |(setting, measure, value): (String, String, f64)| Measurement {
+        setting,
+        x: Some(WAIT as f64),
+        ..Measurement::new(study.program, SCHEME, &measure, value)
+    };
+    numbers.map(measurement).collect()
+}
+
 /// Numbers of a run, each with its setting and its name.
-pub(super) fn numbers(intervals: &Intervals<'_>) -> Vec<(String, String, f64)> {
+fn numbers(intervals: &Intervals<'_>) -> Vec<(String, String, f64)> {
     let dte = Dte::default();
     let finest = seen(&intervals.all, 1, dte);
     let mut order: Vec<(usize, u64)> = finest.iter().map(|(f, seen)| (*f, seen.samples)).collect();
@@ -61,7 +113,7 @@ pub(super) fn numbers(intervals: &Intervals<'_>) -> Vec<(String, String, f64)> {
             .copied()
             .unwrap_or_default()
     };
-    let mut out = Vec::new();
+    let (mut out, mut ranked) = (Vec::new(), Vec::new());
     for every in EVERY {
         let seen = seen(&intervals.all, every, dte);
         let samples: u64 = seen.values().map(|seen| seen.samples).sum();
@@ -83,6 +135,25 @@ pub(super) fn numbers(intervals: &Intervals<'_>) -> Vec<(String, String, f64)> {
             .map(|function| (of(function).work, truth(function)))
             .collect();
         number("functions".to_string(), seen.len() as f64);
+        for (rank, function) in (1..).zip(&order) {
+            if of(function).samples >= FEWEST {
+                let setting = setting_of_rank(every, rank);
+                let truth = truth(function).ipc();
+                ranked.push((
+                    setting.clone(),
+                    "function_ipc".to_string(),
+                    of(function).work.ipc(),
+                ));
+                ranked.push((setting, "true_function_ipc".to_string(), truth));
+            }
+        }
+        let mut ipc = intervals.ipc_of_every(every, dte);
+        for percent in QUANTILES {
+            if let Some(value) = percentile(&mut ipc, f64::from(percent) / 100.0) {
+                let setting = setting_of_quantile(every, percent);
+                ranked.push((setting, "interval_ipc".to_string(), value));
+            }
+        }
         let [ipc, true_ipc] = [
             spread(told.iter().map(|(work, truth)| (work.ipc(), truth.cycles))),
             spread(told.iter().map(|(_, truth)| (truth.ipc(), truth.cycles))),
@@ -100,6 +171,7 @@ pub(super) fn numbers(intervals: &Intervals<'_>) -> Vec<(String, String, f64)> {
             number("function_ipc_error".to_string(), error.mean);
         }
     }
+    out.extend(ranked);
     out
 }
 
@@ -140,7 +212,7 @@ fn spread(values: impl Iterator<Item = (f64, f64)> + Clone) -> Option<Spread> {
 }
 
 fn at(found: &Found<'_>, every: usize, measure: &str) -> Option<f64> {
-    found.mean(Kind::IpcSmt.name(), &setting(every), measure)
+    found.mean(SCHEME, &setting(every), measure)
 }
 
 /// The claims of Figures 1(a) and 1(c).

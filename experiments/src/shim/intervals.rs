@@ -87,6 +87,8 @@ pub enum Counting {
     CoreLessOwn,
     /// The third one, of the program's processor.
     Remote,
+    /// What the program did, by the truth: for samples without counters.
+    Exact,
     /// None.
     Nothing,
 }
@@ -233,7 +235,7 @@ impl<'a> Intervals<'a> {
         match self.counting {
             Counting::CoreLessOwn => core.wrapping_sub(own),
             Counting::Remote => remote,
-            Counting::Nothing => 0,
+            Counting::Exact | Counting::Nothing => 0,
         }
     }
 
@@ -271,7 +273,10 @@ impl<'a> Intervals<'a> {
             self.all.push(Interval {
                 before: stamps(&last),
                 after: stamps(sample),
-                measured: self.count(sample).wrapping_sub(self.count(&last)) as f64,
+                measured: match self.counting {
+                    Counting::Exact => (done - done_then) as f64,
+                    _ => self.count(sample).wrapping_sub(self.count(&last)) as f64,
+                },
                 truth: (done - done_then) as f64,
                 own: own as f64,
                 purity: at_tag as f64 / all.max(1) as f64,

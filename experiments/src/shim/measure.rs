@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use hps_lab::observer::{Observer, Placement, Signals, Throttle};
 use hps_lab::{Isa, Lab, Productions, Program, TimedMachine};
 use hps_pipeline::config::{LittleConfig, MachineConfig, SmtPolicy};
+use hps_pipeline::core::{Cause, CoreStats};
 use hps_shim::Dte;
 use rayon::prelude::*;
 
@@ -129,7 +130,7 @@ impl Kind {
         match self.counting() {
             Counting::CoreLessOwn => Signals::Samples { counters: 2 },
             Counting::Remote => Signals::Samples { counters: 3 },
-            Counting::Nothing => Signals::Tag,
+            Counting::Exact | Counting::Nothing => Signals::Tag,
         }
     }
 
@@ -201,7 +202,11 @@ pub(super) fn measure(
         .into_par_iter()
         .map(|kind| held::measure(&study, kind, &machine.config))
         .collect();
-    Ok(measured?.into_iter().chain(held?).flatten().collect())
+    let mut all: Vec<Measurement> = measured?.into_iter().chain(held?).flatten().collect();
+    if !Kind::IpcSmt.exists_on(isa) {
+        all.extend(functions::measure(&study, &machine.config)?);
+    }
+    Ok(all)
 }
 
 /// A program with its tags.
@@ -212,7 +217,7 @@ pub(super) struct Study<'a> {
 }
 
 impl Study<'_> {
-    fn lab<'a>(
+    pub(super) fn lab<'a>(
         &'a self,
         machine: &'a MachineConfig,
     ) -> Lab<'a, hps_lab::Timed<'a>, &'a Productions> {
@@ -296,15 +301,28 @@ impl Study<'_> {
                 coherence.upgrade_events as f64 / kilocycles,
             ),
         ];
+        if kind.placement() == Placement::Smt {
+            // What the observer has of the core that it shares.
+            let (first, own) = (&observed.contexts[0], observed.observer());
+            let share = |of: fn(&CoreStats) -> u64| {
+                let (observer, program) = (of(own) as f64, of(&first.stats) as f64);
+                observer / (observer + program).max(1.0)
+            };
+            let lost = first.cpi.get(Cause::Sibling) as f64 / first.cpi.total().max(1) as f64;
+            all.extend([
+                number("observer_fetch_ratio", share(|s| s.fetch_instructions)),
+                number(
+                    "observer_dispatch_ratio",
+                    share(|s| s.dispatch_instructions),
+                ),
+                number("slots_to_observer_ratio", lost),
+            ]);
+        }
         if kind.counting() != Counting::Nothing && !intervals.all.is_empty() {
             all.extend(self.of_intervals(kind, wait, &intervals));
         }
         if kind == Kind::IpcSmt && wait == functions::WAIT {
-            let numbers = functions::numbers(&intervals).into_iter();
-            all.extend(numbers.map(|(setting, measure, value)| Measurement {
-                setting,
-                ..number(&measure, value)
-            }));
+            all.extend(functions::measurements(self, &intervals));
         }
         Ok(all)
     }

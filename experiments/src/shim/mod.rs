@@ -78,7 +78,7 @@ impl ShimStudy {
                 "limit": self.limit,
                 "waits": WAITS,
                 "kinds": Kind::ALL.map(Kind::name),
-                "functions": (functions::WAIT, functions::EVERY),
+                "functions": (functions::WAIT, functions::EVERY, functions::QUANTILES),
             }),
             program,
             effort: Effort::default().and_first(self.limit, 3.0 * runs as f64, self.machine.core),

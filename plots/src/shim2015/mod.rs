@@ -1,12 +1,13 @@
 //! The evaluation of SHIM inside the machine as a report: claims, overhead by period (figures 7, 11 and 13), what samples
 //! are worth (figures 1, 4 and 6), producers and consumers (figures 8 to 10).
 
+mod functions;
 mod phases;
 
 use std::path::Path;
 
 use hps_experiments::claims::{Claim, Section};
-use hps_experiments::shim::{Kind, PAIR_WAITS, WAITS, functions};
+use hps_experiments::shim::{Kind, PAIR_WAITS, WAITS};
 use hps_experiments::{Found, UnitRecord};
 
 use crate::PlotError;
@@ -44,7 +45,9 @@ pub fn write_shim2015(
     write_measured(dir, records, Some(claims), (info, &WORDS), || {
         let mut chapters = vec![claims_chapter(claims)];
         for (isa, found) in boards {
-            chapters.extend([costs(isa, found)?, samples(isa, found)?, pairs(isa, found)?]);
+            chapters.extend([costs(isa, found)?, samples(isa, found)?]);
+            chapters.extend(functions::chapter(isa, found)?);
+            chapters.push(pairs(isa, found)?);
             chapters.extend(phases::chapter(isa, found)?);
         }
         Ok(chapters)
@@ -149,11 +152,15 @@ fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
             "Overhead, %",
             "Observer's IPC",
             "Lines taken back, a thousand cycles",
+            "Fetched for it, %",
+            "Dispatched for it, %",
+            "Commit slots that it takes from the program, %",
         ],
     );
     for kind in Kind::ALL {
         for (turns, period, overhead) in curve(found, kind) {
             let of = |measure| found.mean(kind.name(), &wait(turns), measure);
+            let share = |measure| cell(of(measure).map(|share| 100.0 * share), 1);
             means.rows.push(vec![
                 kind.title().to_string(),
                 turns.to_string(),
@@ -161,6 +168,9 @@ fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
                 format!("{overhead:.2}"),
                 cell(of("observer_ipc"), 2),
                 cell(of("upgrades_per_kilocycle"), 2),
+                share("observer_fetch_ratio"),
+                share("observer_dispatch_ratio"),
+                share("slots_to_observer_ratio"),
             ]);
         }
     }
@@ -276,7 +286,6 @@ fn samples(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
         chapter.figures.push((format!("{isa}-tolerance"), figure));
     }
     chapter.tables.push(worth(found, &kinds));
-    chapter.tables.push(functions(found));
     chapter.tables.push(spreads(found));
     Ok(chapter)
 }
@@ -314,49 +323,6 @@ fn worth(found: &Found<'_>, kinds: &[Kind]) -> ChapterTable {
             row.push(cell(of("tag_overlap_ratio").map(|v| 100.0 * v), 1));
             table.rows.push(row);
         }
-    }
-    table
-}
-
-/// Functions at several periods: figures 1(a) and 1(c).
-fn functions(found: &Found<'_>) -> ChapterTable {
-    let mut head = vec!["Samples".to_string()];
-    head.extend(functions::HOTTEST.map(|first| format!("Share of the {first} hottest, %")));
-    for what in [
-        "Functions",
-        "IPC, least",
-        "most",
-        "deviation",
-        "true deviation",
-        "error",
-    ] {
-        head.push(what.to_string());
-    }
-    let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let title = "Functions by kept samples on the same core, the IPC of those with at least two, means over programs";
-    let mut table = ChapterTable::new(title, 1, &head);
-    for every in functions::EVERY {
-        let of =
-            |measure: &str| found.mean(Kind::IpcSmt.name(), &functions::setting(every), measure);
-        let mut row = vec![match every {
-            1 => "as they are".to_string(),
-            every => format!("every {every}"),
-        }];
-        row.extend(functions::HOTTEST.map(|first| {
-            let share = of(&format!("hottest_{first}_share_ratio"));
-            cell(share.map(|share| 100.0 * share), 1)
-        }));
-        row.push(cell(of("functions"), 0));
-        for measure in [
-            "function_ipc_min",
-            "function_ipc_max",
-            "function_ipc_deviation",
-            "true_function_ipc_deviation",
-            "function_ipc_error",
-        ] {
-            row.push(cell(of(measure), 3));
-        }
-        table.rows.push(row);
     }
     table
 }

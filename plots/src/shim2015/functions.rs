@@ -1,0 +1,173 @@
+//! Functions by samples at three periods: figure 1.
+
+use hps_experiments::Found;
+use hps_experiments::shim::functions::{
+    EVERY, HOTTEST, QUANTILES, SCHEME, setting, setting_of_quantile, setting_of_rank,
+};
+
+use crate::PlotError;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::figures::Series;
+use crate::reproduction::parts::{cell, diagram, linear_diagram, over};
+
+/// The hottest functions whose share the table tells.
+const SHARES: [usize; 4] = [1, 3, 10, 100];
+
+/// The chapter of one instruction set, if functions were measured there.
+pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, PlotError> {
+    let programs = found.programs(SCHEME);
+    if programs.is_empty() {
+        return Ok(None);
+    }
+    let mut chapter = Chapter {
+        id: format!("functions-{isa}"),
+        title: format!("Functions at three periods: {isa} on {}", found.machine),
+        text: vec![
+            "Kept samples of an observer on the program's core. Coarser samples are every tenth and every hundredth of them, each \
+             with the tag at the end of its interval. Functions are in the order of their samples as they are."
+                .to_string(),
+        ],
+        tables: vec![table(found)],
+        ..Chapter::default()
+    };
+    if isa == "alpha" {
+        chapter.text.push(
+            "Programs cannot read counters of instructions here. The true count of each interval stands for them, so that what \
+             is off is what tags are charged with."
+                .to_string(),
+        );
+    }
+    let subtitle = format!("{isa} on {}; {}", found.machine, over(programs.len()));
+    let shares = EVERY.map(|every| Series {
+        label: name(every),
+        points: points(HOTTEST, |first| {
+            let share = found.mean(
+                SCHEME,
+                &setting(every),
+                &format!("hottest_{first}_share_ratio"),
+            )?;
+            Some((first as f64, 100.0 * share))
+        }),
+    });
+    let title = "Samples of the hottest functions, together (figure 1(a))";
+    let axes = ("The hottest functions, log scale", "Samples, %");
+    let drawn = diagram((title, &subtitle), axes.0, axes.1, shares.into())?;
+    chapter
+        .figures
+        .extend(drawn.map(|drawn| (format!("{isa}-functions-share"), drawn)));
+    let spread = EVERY.map(|every| Series {
+        label: name(every),
+        points: points(QUANTILES, |percent| {
+            let ipc = found.mean(SCHEME, &setting_of_quantile(every, percent), "interval_ipc")?;
+            Some((ipc, f64::from(percent)))
+        }),
+    });
+    let title = "Intervals by their instructions a cycle (figure 1(b))";
+    let axes = ("Instructions a cycle", "Intervals with less, %");
+    let drawn = linear_diagram((title, &subtitle), axes.0, axes.1, spread.into())?;
+    chapter
+        .figures
+        .extend(drawn.map(|drawn| (format!("{isa}-functions-intervals"), drawn)));
+    let of_one = one(found, &programs);
+    let title = "Instructions a cycle of each function (figure 1(c))";
+    let subtitle = format!(
+        "{isa} on {}; {}, the program with the most functions",
+        found.machine, of_one.0
+    );
+    let axes = ("Functions, the hottest one first", "Instructions a cycle");
+    let drawn = linear_diagram((title, &subtitle), axes.0, axes.1, of_one.1)?;
+    chapter
+        .figures
+        .extend(drawn.map(|drawn| (format!("{isa}-functions-ipc"), drawn)));
+    Ok(Some(chapter))
+}
+
+fn points<T>(
+    of: impl IntoIterator<Item = T>,
+    point: impl Fn(T) -> Option<(f64, f64)>,
+) -> Vec<(f64, f64)> {
+    of.into_iter().filter_map(point).collect()
+}
+
+fn name(every: usize) -> String {
+    match every {
+        1 => "samples as they are".to_string(),
+        10 => "every tenth".to_string(),
+        100 => "every hundredth".to_string(),
+        every => format!("every {every}"),
+    }
+}
+
+/// The program with the most functions of which samples tell something, and what they tell.
+fn one<'a>(found: &Found<'a>, programs: &[&'a str]) -> (&'a str, Vec<Series>) {
+    let most = HOTTEST[HOTTEST.len() - 1];
+    let ranked = |every: usize, measure: &str| -> Vec<(usize, _)> {
+        let of = |rank| {
+            (
+                rank,
+                found.by_program(SCHEME, &setting_of_rank(every, rank), measure),
+            )
+        };
+        (1..=most).map(of).collect()
+    };
+    let finest = ranked(EVERY[0], "true_function_ipc");
+    let functions = |program: &str| {
+        let of = finest.iter().filter(|(_, by)| by.contains_key(program));
+        of.count()
+    };
+    // Of equal ones the first by name.
+    let program = programs
+        .iter()
+        .rev()
+        .max_by_key(|program| functions(program));
+    let program = program.copied().unwrap_or_default();
+    let series = |label: String, all: &[(usize, std::collections::BTreeMap<&str, f64>)]| Series {
+        label,
+        points: points(all, |(rank, by)| Some((*rank as f64, *by.get(program)?))),
+    };
+    let mut all: Vec<Series> = EVERY
+        .iter()
+        .map(|every| series(name(*every), &ranked(*every, "function_ipc")))
+        .collect();
+    all.push(series("truth".to_string(), &finest));
+    (program, all)
+}
+
+/// Functions at several periods: figures 1(a) and 1(c).
+fn table(found: &Found<'_>) -> ChapterTable {
+    let mut head = vec!["Samples".to_string()];
+    head.extend(SHARES.map(|first| format!("Share of the {first} hottest, %")));
+    for what in [
+        "Functions",
+        "IPC, least",
+        "most",
+        "deviation",
+        "true deviation",
+        "error",
+    ] {
+        head.push(what.to_string());
+    }
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let title = "Functions by kept samples on the same core, the IPC of those with at least two, means over programs";
+    let mut table = ChapterTable::new(title, 1, &head);
+    for every in EVERY {
+        let of = |measure: &str| found.mean(SCHEME, &setting(every), measure);
+        let mut row = vec![name(every)];
+        row.extend(SHARES.map(|first| {
+            let share = of(&format!("hottest_{first}_share_ratio"));
+            cell(share.map(|share| 100.0 * share), 1)
+        }));
+        row.push(cell(of("functions"), 0));
+        for measure in [
+            "function_ipc_min",
+            "function_ipc_max",
+            "function_ipc_deviation",
+            "true_function_ipc_deviation",
+            "function_ipc_error",
+        ] {
+            row.push(cell(of(measure), 3));
+        }
+        table.rows.push(row);
+    }
+    table
+}
