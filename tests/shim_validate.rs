@@ -315,6 +315,17 @@ fn collectors_of_calls_are_compared_on_both_sides() {
         let periods = &program["periods"][side];
         assert!(periods["period"]["count"].as_u64() > Some(10), "{periods}");
     }
+    // One page has the method profile of both observers.
+    let functions = program["functions"].as_array().expect("functions");
+    let share = |key: &str| -> f64 {
+        let of = functions.iter().map(|f| f[key].as_f64());
+        of.map(|share| share.expect("a share")).sum()
+    };
+    for side in ["native_time", "observed"] {
+        assert!((share(side) - 1.0).abs() < 1e-6, "{side}: {functions:?}");
+    }
+    let overlap = program["time"]["observed"].as_f64().expect("an overlap");
+    assert!((0.2..=1.0).contains(&overlap), "{overlap}");
     for file in [
         "report.html",
         "figures/time.svg",

@@ -69,6 +69,8 @@ pub struct TimeComparison {
     pub instrumented_cycles: Option<f64>,
     /// With cycles by function of the program without hooks.
     pub cycles: Option<f64>,
+    /// With samples of an observer inside the simulated machine, of the program without hooks; `None` if there was none.
+    pub observed: Option<f64>,
     /// With instructions by function.
     pub instructions: f64,
     /// With the exhaustive method profile: calls and back-edges, which are no time.
@@ -90,6 +92,8 @@ pub struct FunctionRow {
     pub instrumented_cycles: Option<f64>,
     /// Share of simulated cycles, without hooks; `None` if it was not timed.
     pub cycles: Option<f64>,
+    /// Share of the samples of an observer inside the simulated machine; `None` if there was none.
+    pub observed: Option<f64>,
     /// Share of simulated instructions.
     pub instructions: f64,
     /// Share of calls and back-edges.
@@ -195,12 +199,14 @@ pub fn times(
     native: &Times,
     functional: &Functional,
     timed: &Pipeline,
+    samples: Option<&Profile<String>>,
     observed: &BTreeSet<String>,
 ) -> TimeComparison {
     let with = |profile: &Profile<String>| overlap_without_cut(&native.shares, profile);
     TimeComparison {
         instrumented_cycles: timed.instrumented.as_ref().map(|t| with(&t.slots)),
         cycles: timed.plain.as_ref().map(|t| with(&t.slots)),
+        observed: samples.map(with),
         instructions: with(&functional.instructions),
         exhaustive: with(&functional.events),
         hps: with(&only(&functional.sampled, observed)),
@@ -214,6 +220,7 @@ pub fn functions(
     native: Option<&Times>,
     functional: &Functional,
     timed: &Pipeline,
+    samples: Option<&Profile<String>>,
 ) -> Vec<FunctionRow> {
     let share = |timed: &Option<Timed>, name| timed.as_ref().map(|t| t.slots.share(name));
     let sampled = {
@@ -227,6 +234,7 @@ pub fn functions(
             native_time: native.map(|n| n.shares.share(name)),
             instrumented_cycles: share(&timed.instrumented, name),
             cycles: share(&timed.plain, name),
+            observed: samples.map(|samples| samples.share(name)),
             instructions: functional.instructions.share(name),
             exhaustive: functional.events.share(name),
             hps: sampled.share(name),
@@ -358,6 +366,7 @@ mod tests {
             native_time: Some(native),
             instrumented_cycles: Some(cycles),
             cycles: Some(0.0),
+            observed: None,
             instructions: 0.0,
             exhaustive: 0.0,
             hps: 0.0,
@@ -368,6 +377,7 @@ mod tests {
         let time = TimeComparison {
             instrumented_cycles: Some(0.9),
             cycles: Some(0.85),
+            observed: None,
             instructions: 0.8,
             exhaustive: 0.7,
             hps: 0.6,

@@ -196,11 +196,12 @@ pub fn compare(
     let observed_inside = observers
         .map(|observers| observers.compare(native, simulated))
         .transpose()?;
-    let (periods, collectors) = observed_inside.unwrap_or_default();
+    let inside = observed_inside.unwrap_or_default();
+    let samples = inside.samples.as_ref();
     let times = native.times.as_ref();
     let calls = comparison::calls(&native.calls, &functional.calls);
-    let time = times.map(|times| comparison::times(times, &functional, &timed, &observed));
-    let functions = comparison::functions(&native.calls, times, &functional, &timed);
+    let time = times.map(|times| comparison::times(times, &functional, &timed, samples, &observed));
+    let functions = comparison::functions(&native.calls, times, &functional, &timed, samples);
     let expected = simulated.expected.map(str::as_bytes);
     same_output &= expected.is_none_or(|expected| native.stdout == expected);
     let verdict = comparison::verdict(
@@ -218,8 +219,8 @@ pub fn compare(
         same_output,
         calls,
         call_graph: graph::compare(&native.edges, &functional.edges),
-        periods,
-        collectors,
+        periods: inside.periods,
+        collectors: inside.collectors,
         time,
         hps_accuracy: overlap_without_cut(&functional.sampled, &functional.exhaustive),
         functions,

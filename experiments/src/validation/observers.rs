@@ -1,6 +1,8 @@
 //! Observers on both sides: the native ones of `hps_shim`, and those inside the simulated machine, beside the same
 //! program; by the same analysis.
 
+use std::collections::HashMap;
+
 use hps_lab::observer::{Observer, Placement, Signals, Throttle};
 use hps_lab::{Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
@@ -113,7 +115,13 @@ pub struct Observers<'a> {
 }
 
 /// What the two sides found.
-pub(super) type Compared = (Option<PeriodComparison>, Vec<CollectorComparison>);
+#[derive(Default)]
+pub(super) struct Compared {
+    pub periods: Option<PeriodComparison>,
+    /// Samples of the observer inside, by function, of those that were entered natively.
+    pub samples: Option<Profile<String>>,
+    pub collectors: Vec<CollectorComparison>,
+}
 
 impl Observers<'_> {
     /// Runs the observers that there were natively, and compares them.
@@ -127,17 +135,20 @@ impl Observers<'_> {
             program: program.name.clone(),
             why,
         };
-        let periods = match &native.periods {
-            None => None,
-            Some(natively) => Some(PeriodComparison {
+        let mut compared = Compared::default();
+        if let Some(natively) = &native.periods {
+            let (simulated, samples) = self.samples(&program, native).map_err(failed)?;
+            compared.periods = Some(PeriodComparison {
                 native: natively.clone(),
-                simulated: self.periods(&program).map_err(failed)?,
-            }),
-        };
+                simulated,
+            });
+            compared.samples = Some(samples);
+        }
         let collectors = native.collectors.iter();
         let collectors = collectors.map(|found| self.collector(native, found, &program));
         let collectors: Result<Vec<CollectorComparison>, String> = collectors.collect();
-        Ok((periods, collectors.map_err(failed)?))
+        compared.collectors = collectors.map_err(failed)?;
+        Ok(compared)
     }
 
     fn throttle(&self) -> Throttle {
@@ -147,8 +158,14 @@ impl Observers<'_> {
         }
     }
 
-    /// Samples of tags with time stamps.
-    fn periods(&self, program: &Program) -> Result<ObservedTimes, String> {
+    /// Samples of tags with time stamps: how far they are apart, and the functions of their tags.
+    fn samples(
+        &self,
+        program: &Program,
+        native: &Native,
+    ) -> Result<(ObservedTimes, Profile<String>), String> {
+        let symbols = &program.image.symbols;
+        let mut by_function: HashMap<Option<usize>, u64> = HashMap::new();
         let text = |e: &dyn std::fmt::Display| e.to_string();
         let name = "shim_tag".to_string();
         let tags = Productions::load(program.image.isa, &[name], Default::default())
@@ -164,6 +181,8 @@ impl Observers<'_> {
         let lab = Lab::of(program).on_machine(self.machine).limit(self.limit);
         lab.edited_by(&tags)
             .observe(&observer, |sample, _, _| {
+                let function = symbols.function_index(sample.tag);
+                *by_function.entry(function).or_default() += 1;
                 analyzer.add(&Sample {
                     start: sample.start,
                     end: sample.end,
@@ -173,7 +192,12 @@ impl Observers<'_> {
                 });
             })
             .map_err(|e| text(&e))?;
-        Ok(ObservedTimes::of(&analyzer.result()))
+        let named = by_function.into_iter().filter_map(|(function, samples)| {
+            let name = base_name(&symbols.functions().get(function?)?.name);
+            let is_known = native.calls.contains_key(&name);
+            is_known.then_some((name, samples))
+        });
+        Ok((ObservedTimes::of(&analyzer.result()), named.collect()))
     }
 
     fn collector(

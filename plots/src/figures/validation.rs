@@ -67,10 +67,22 @@ fn time(comparison: &Value) -> Result<ShimFigure, PlotError> {
         .into_iter()
         .find(|measure| !comparison["time"][*measure].is_null())
         .unwrap_or("instructions");
+    let has_observer = !comparison["time"]["observed"].is_null();
+    let keys: Vec<&str> = ["native_time", measure, "observed"]
+        .into_iter()
+        .take(if has_observer { 3 } else { 2 })
+        .collect();
+    let mut bars = sides();
+    if has_observer {
+        bars.push((
+            "by an observer inside the simulated machine".to_owned(),
+            style::category(2),
+        ));
+    }
     let value = |of: &Value, key: &str| of[key].as_f64().map(|share| 100.0 * share);
     let values: Vec<Vec<Option<f64>>> = functions
         .iter()
-        .map(|f| vec![value(f, "native_time"), value(f, measure)])
+        .map(|f| keys.iter().map(|key| value(f, key)).collect())
         .collect();
     let all: Vec<f64> = values.iter().flatten().flatten().copied().collect();
     let chart = BarChart {
@@ -80,7 +92,7 @@ fn time(comparison: &Value) -> Result<ShimFigure, PlotError> {
             subject(comparison, "machine"),
             measure.replace('_', " ")
         ),
-        bars: sides(),
+        bars,
         rows: vec![(
             500.0,
             vec![BarPanel {

@@ -57,10 +57,11 @@ pub fn one(comparison: &Comparison, top: usize) -> String {
     if let Some(time) = &c.time {
         let _ = writeln!(
             text,
-            "native time overlaps: cycles {}, cycles without hooks {}, instructions {}, exhaustive \
-             method profile {}, HPS {} (native runs differ by {})",
+            "native time overlaps: cycles {}, cycles without hooks {}, samples of an observer inside {}, \
+             instructions {}, exhaustive method profile {}, HPS {} (native runs differ by {})",
             percent_or_dash(time.instrumented_cycles),
             percent_or_dash(time.cycles),
+            percent_or_dash(time.observed),
             percent(time.instructions),
             percent(time.exhaustive),
             percent(time.hps),
@@ -76,6 +77,7 @@ pub fn one(comparison: &Comparison, top: usize) -> String {
         ("time", Align::Right),
         ("cycles", Align::Right),
         ("no hooks", Align::Right),
+        ("inside", Align::Right),
         ("instr.", Align::Right),
         ("events", Align::Right),
         ("HPS", Align::Right),
@@ -88,6 +90,7 @@ pub fn one(comparison: &Comparison, top: usize) -> String {
             percent_or_dash(row.native_time),
             percent_or_dash(row.instrumented_cycles),
             percent_or_dash(row.cycles),
+            percent_or_dash(row.observed),
             percent(row.instructions),
             percent(row.exhaustive),
             percent(row.hps),
@@ -213,7 +216,7 @@ fn observers(comparison: &Comparison) -> String {
             of all calls. Accuracy: overlap with every call, over functions. Invalid: found, and never made. Changed: \
             read while the stack changed (natively) or while caller and callee were no call (simulated). In the \
             simulation productions write for observers, into the program without hooks, of which at most \
-            --observed-instructions run on --observed-on.";
+            --observed-instructions run on --observed-on. Inside, in the table of functions: samples of such an observer.";
         let _ = write!(text, "\n{}", wrapped(said, WIDTH, 0));
     }
     text
