@@ -30,8 +30,7 @@ impl Fork {
     /// # Errors
     /// If the host refuses memory.
     pub fn of(parent: &Machine) -> Result<Fork, MemoryError> {
-        let mut process = parent.process.shadow()?;
-        *process.os = parent.process.os.forked();
+        let process = parent.process.forked()?;
         let mut fork = Fork {
             layout_epoch: process.mem.layout_epoch(),
             code_epoch: process.mem.code_epoch(),

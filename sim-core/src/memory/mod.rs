@@ -13,6 +13,7 @@
 //! about twice its pages.
 
 mod access;
+mod first_writes;
 mod follow;
 mod high;
 mod questions;
@@ -42,6 +43,7 @@ use self::tracked::Tracked;
 use crate::bus::MemFault;
 
 pub(crate) use self::access::Quick;
+pub use self::first_writes::FirstWrite;
 pub use self::view::ReadOnly;
 pub(crate) use self::view::{Bytes, Pages, View};
 
@@ -185,7 +187,7 @@ pub struct Memory {
     written_pages: u64,
     peak_written_pages: u64,
     limit_bytes: u64,
-    dirty: Vec<u32>,
+    dirty: Vec<FirstWrite>,
     code_epoch: u64,
     layout_epoch: u64,
     /// What an observer of this memory wants to know, if there is one. It goes where the memory goes: to the child of a
@@ -437,7 +439,8 @@ impl Memory {
         self.tracked.note(page);
         let mut byte = self.page_byte(page);
         if byte & bits::DIRTY == 0 {
-            self.dirty.push(page as u32);
+            self.dirty
+                .push(FirstWrite::new(page, byte & bits::WRITTEN != 0));
         }
         if byte & bits::WRITTEN == 0 {
             self.written_pages += 1;

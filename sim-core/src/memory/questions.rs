@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Memory, PAGE_SHIFT, PAGE_SIZE, Perm, bits, page_indices, page_of};
+use super::{Memory, PAGE_SIZE, Perm, bits, page_indices, page_of};
 
 impl Memory {
     /// The highest address at which `len` bytes (whole pages) are free, between `floor` and
@@ -99,19 +99,5 @@ impl Memory {
     /// The mapped ranges in ascending order. Neighbours are merged, whatever their permissions.
     pub fn mapped_ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.regions.iter()
-    }
-
-    /// Addresses of the pages whose content changed since [`Memory::clear_dirty`] (since creation,
-    /// if it was never called), in the order of their first change. A page that was unmapped since
-    /// is among them.
-    pub fn dirty_pages(&self) -> impl Iterator<Item = u64> + '_ {
-        self.dirty.iter().map(|&page| u64::from(page) << PAGE_SHIFT)
-    }
-
-    /// Starts a new list of dirty pages.
-    pub fn clear_dirty(&mut self) {
-        for page in std::mem::take(&mut self.dirty) {
-            *self.page_byte_mut(page as usize) &= !(bits::DIRTY | bits::FAST_W);
-        }
     }
 }

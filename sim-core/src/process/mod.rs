@@ -207,6 +207,17 @@ impl Process {
         })
     }
 
+    /// A second process in the same state, for a run without effects on the host, in which pipes stay open: see
+    /// [`Linux::forked`].
+    ///
+    /// # Errors
+    /// If the host refuses memory.
+    pub fn forked(&self) -> Result<Process, MemoryError> {
+        let mut process = self.shadow()?;
+        *process.os = self.os.forked();
+        Ok(process)
+    }
+
     /// Makes this process what [`Process::shadow`] of `source` would be, where it was one before.
     /// `pages` are the addresses of all pages that have changed in one of the two since then; `None`
     /// copies everything, which is needed if this process has mapped or unmapped something itself.
