@@ -1,7 +1,8 @@
 //! Both cores, and what they share.
 
 pub use crate::by_cycle::{
-    Chip, Learned, NotTogether, OperatingPoint, WARM_EVENTS, Warm, WarmEvents,
+    Chip, CopyTerms, EndedCopy, Learned, NotTogether, OperatingPoint, PageFaults, WARM_EVENTS,
+    Warm, WarmEvents,
 };
 pub use crate::by_instruction::{DrivenCore, NotDriven};
 pub use crate::either::{CoreKind, EitherCore, NotSimulated};

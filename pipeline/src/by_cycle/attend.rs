@@ -79,7 +79,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     }
 
     /// Whether the last commit ended an instruction of the program, and nothing behind it has been executed for good.
-    fn is_between_instructions(&self, core: &Resources) -> bool {
+    pub(super) fn is_between_instructions(&self, core: &Resources) -> bool {
         if self.halted.is_some() {
             return false;
         }

@@ -1,8 +1,10 @@
 //! A chip: processors, what they share, and the clock. How several of them take turns is in [`turns`], and what contexts
 //! of one core get of it in [`siblings`].
 
+mod copies;
 mod inside;
 mod operating;
+mod page_faults;
 mod selected;
 mod siblings;
 #[cfg(test)]
@@ -13,13 +15,17 @@ use std::ops::ControlFlow;
 
 use hps_sim_core::code::CodeCache;
 use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
+use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::DuplicateError;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{OfferedEvents, Process};
 use hps_sim_core::trap::Trap;
 
+use self::copies::Copies;
+pub use self::copies::{CopyTerms, EndedCopy};
 pub use self::operating::OperatingPoint;
+pub use self::page_faults::PageFaults;
 use self::siblings::Siblings;
 pub use self::turns::NotTogether;
 use super::context::Context;
@@ -46,6 +52,8 @@ pub struct Chip<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     siblings: Option<Box<Siblings>>,
     /// The counters that programs may select, from the first one on.
     selected: Box<[Selection]>,
+    /// Copies of the process on other contexts, where there may be some.
+    copies: Option<Box<Copies<P>>>,
 }
 
 /// A cycle that no processor comes to: the clock has no limit.
@@ -111,6 +119,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             turn: 0,
             siblings: None,
             selected: Box::default(),
+            copies: None,
         }
         .with_counters(config)
     }
@@ -149,7 +158,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
 
     /// Instructions of the program that have committed, on all processors.
     fn instructions(&self) -> u64 {
-        let processors = self.processors.iter();
+        // Others have copies, if any.
+        let count = if self.copies.is_some() {
+            1
+        } else {
+            self.processors.len()
+        };
+        let processors = self.processors[..count].iter();
         processors
             .map(|one| one.resources.stats.commit_program_instructions)
             .sum()
@@ -158,6 +173,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// Lets the processor go on in which something happens next, as far as nothing happens in another one, until one
     /// stops, or until all have committed `end` instructions.
     fn run_processors(&mut self, end: u64) -> Stop {
+        if seldom(self.copies.is_some()) {
+            // Something happens in any cycle: the program goes on.
+            let stop = self.run_with_copies(NO_LIMIT, end);
+            return stop.unwrap_or(Stop::Limit);
+        }
         let by_turns = self.shows_memory_events();
         if let [alone] = &mut self.processors[..]
             && !by_turns
@@ -353,6 +373,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Chip<E, P> {
             turn: self.turn,
             siblings: self.siblings.clone(),
             selected: self.selected.clone(),
+            copies: self.copies.clone(),
         })
     }
 }

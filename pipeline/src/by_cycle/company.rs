@@ -134,6 +134,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.last_commit = core.now;
     }
 
+    /// Empties the pipeline between two cycles: what is ready in the next one counts as ready already there.
+    pub(super) fn empty_between_cycles(&mut self, core: &mut Resources) {
+        self.drain_to_boundary(core);
+        self.scheduler.clear_ready();
+    }
+
+    /// The operating system has the context, whose pipeline is empty, until a cycle.
+    pub(super) fn sleep_until(&mut self, until: u64, now: u64) {
+        self.fetch.hold(until);
+        self.fetch.redirect(self.fetch.pc, Cause::Idle, until);
+        self.last_commit = now;
+    }
+
     /// Whether nothing is in flight, and nothing will be before a later cycle: a sleeping observer.
     pub(super) fn is_asleep(&self, cycle: u64) -> bool {
         self.fetch.gap == Cause::Idle
@@ -163,9 +176,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// The process of the context's thread has ended on another context: nothing of it goes on here.
     pub(super) fn lose_thread(&mut self, core: &mut Resources) {
         self.halted = None;
-        self.empty_pipeline(core);
-        // This is between two cycles, where what is ready in the next one counts as ready already.
-        self.scheduler.clear_ready();
+        self.empty_between_cycles(core);
         self.process.lose_thread();
         self.rest();
     }

@@ -68,6 +68,11 @@ impl FetchState {
         self.stall_until = self.stall_until.max(until);
     }
 
+    /// The cycle up to which it was held up last.
+    pub fn held_until(&self) -> u64 {
+        self.held_until
+    }
+
     /// Turns fetch to `pc`.
     pub fn redirect(&mut self, pc: u64, gap: Cause, from_cycle: u64) {
         *self = FetchState {

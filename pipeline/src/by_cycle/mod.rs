@@ -39,7 +39,7 @@ mod units;
 mod uop;
 mod warming;
 
-pub use chip::{Chip, NotTogether, OperatingPoint};
+pub use chip::{Chip, CopyTerms, EndedCopy, NotTogether, OperatingPoint, PageFaults};
 pub(crate) use warming::WarmEdited;
 pub use warming::{Learned, WARM_EVENTS, Warm, WarmEvents};
 
@@ -128,7 +128,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return ControlFlow::Continue(self.skip_idle_cycles(core));
         }
         if seldom(core.now - self.last_commit > DEADLOCK_CYCLES) {
-            self.stuck(core);
+            self.look_if_stuck(core);
         }
         ControlFlow::Continue(core.now + 1)
     }
@@ -178,7 +178,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             next = now + DEADLOCK_CYCLES + 1;
         }
         if next - self.last_commit > DEADLOCK_CYCLES && !self.is_asleep(now) {
-            self.stuck(core);
+            self.look_if_stuck(core);
         }
         let skipped = (next - 1).min(core.until) - now;
         if skipped > 0 {
@@ -199,6 +199,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if E::INTERRUPTIBLE && seldom(self.lines.count) {
             self.count_events(core, before);
         }
+    }
+
+    /// No instruction has committed for long. That is a defect unless the context was held up.
+    #[cold]
+    fn look_if_stuck(&mut self, core: &Resources) {
+        let held = self.fetch.held_until();
+        if held <= self.last_commit {
+            self.stuck(core);
+        }
+        self.last_commit = held.min(core.now);
     }
 
     #[cold]

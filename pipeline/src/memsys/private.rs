@@ -1,5 +1,6 @@
 //! The level 1 caches and TLBs of a core.
 
+mod copying;
 mod prefetching;
 
 use hps_sim_core::likely::{often, seldom};

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::Stop;
 
 use super::super::uop::flag;
@@ -20,6 +21,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// As [`run`](Self::run).
     pub fn run_to_cycle(&mut self, cycle: u64) -> Option<Stop> {
         self.plan_turns();
+        if seldom(self.copies.is_some()) {
+            let stop = self.run_with_copies(cycle, u64::MAX);
+            self.end_turns();
+            return stop;
+        }
         let stop = loop {
             let next_cycles = self.processors.iter().map(|one| one.next_cycle);
             let (processor, until) = match &self.siblings {

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::hart::Hart;
 use hps_sim_core::image::LoadError;
+use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
@@ -163,8 +164,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     }
 
     /// The guest and the probe go to a context.
-    fn lend_to(&mut self, number: usize) {
-        if number == self.turn {
+    pub(super) fn lend_to(&mut self, number: usize) {
+        if number == self.turn || self.has_copy(number) {
             return;
         }
         if let Ok([from, to]) = self.processors.get_disjoint_mut([self.turn, number]) {
@@ -188,6 +189,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
 
     /// Lets a context go on to a cycle, or to the next call there that may concern others.
     pub(super) fn take_turn(&mut self, number: usize, until: u64, end: u64) -> ControlFlow<Stop> {
+        if self.has_copy(number) {
+            self.take_turn_of_copy(number, until);
+            return ControlFlow::Continue(());
+        }
         self.lend_to(number);
         self.lend_core_to(number);
         let resources = &mut self.processors[number].resources;
@@ -208,6 +213,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         if self.processors[number].context.process.os.take_changes() {
             self.tell_others(number)?;
         }
+        if seldom(self.copies.is_some()) {
+            self.look_at_faults(number);
+        }
         ControlFlow::Continue(())
     }
 
@@ -215,6 +223,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     fn tell_others(&mut self, caller: usize) -> ControlFlow<Stop> {
         let now = self.processors[caller].resources.now;
         for number in 0..self.processors.len() {
+            if self.has_copy(number) {
+                continue;
+            }
             self.lend_to(number);
             let one = &mut self.processors[number];
             let process = &one.context.process;
