@@ -112,6 +112,15 @@ pub enum LabError {
         /// Where the observer is to run.
         placement: Placement,
     },
+    /// The machine has no context for shadows.
+    #[error(
+        "machine {machine} has no context for shadows beside that of the program: take one of several cores or contexts \
+         (cmp-4, smt-2), or put shadows on the host"
+    )]
+    NoShadowContext {
+        /// The machine.
+        machine: String,
+    },
     /// An observer cannot be put beside the program, or its samples not be read.
     #[error("the observer: {0}")]
     Observer(String),

@@ -26,6 +26,7 @@ use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
 use crate::observer::watch as observer;
+use crate::shadow::Following;
 use crate::truth::Watching;
 
 /// An editor whose functional loops under a probe are compiled: see [`functional_loops!`](crate::functional_loops).
@@ -166,7 +167,7 @@ functional_loops! {
 }
 
 timed_loops! {
-    NoEditor: NoProbe, Watching, Beats<Samplers>, observer::Watch, Traced, FunctionStacks, dcpi::Observer;
+    NoEditor: NoProbe, Watching, Beats<Samplers>, observer::Watch, Traced, FunctionStacks, dcpi::Observer, Following;
     DiseEngine: NoProbe, Watching, observer::Watch, Traced, FunctionStacks;
     SoftwareEditor: NoProbe, Watching;
     Interruptible<NoEditor>: NoProbe, Watching;

@@ -8,9 +8,14 @@
 //!
 //! A shadow is run to its end at its fork: when the next one begins depends on how long it lives. Runs that know
 //! nothing of each other go side by side on the cores of the host.
+//!
+//! Or the parent runs on a timed chip, and shadows on other contexts of it ([`profiled_on_chip`]): then they compete for
+//! caches and buses, and what that costs is measured.
 
+mod on_chip;
 mod outcome;
 mod run;
+mod seen;
 mod timeline;
 mod triggers;
 
@@ -26,6 +31,7 @@ use hps_sim_core::machine::{Machine, Stop};
 use crate::error::LabError;
 use crate::program::Program;
 
+pub use on_chip::{Alone, ChipRun, Following, OnChip, profiled_on_chip};
 pub use outcome::{End, ShadowOutcome};
 pub use timeline::Timeline;
 

@@ -1,19 +1,15 @@
 //! A parent and its shadows, from event to event: signals, and ends of shadows.
 
-use std::sync::Arc;
-
 use hps_shadow::Graphs;
 use hps_shadow::control::LoadController;
-use hps_shadow::divergence::{Comparison, Comparisons, Log};
-use hps_shadow::policy::{ShadowGate, Wire};
-use hps_shadow::profiles::Profiles;
+use hps_shadow::divergence::{Comparison, Comparisons};
 use hps_sim_core::machine::{Fork, Machine, Stop};
 use hps_sim_core::memory::{MemoryError, PAGE_SIZE};
-use hps_sim_core::os::StopReason;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
-use super::outcome::{End, ShadowOutcome};
+use super::outcome::ShadowOutcome;
+use super::seen::Seen;
 use super::triggers::{Convergence, Phases, Trigger};
 use super::{ShadowOptions, Timeline, When};
 
@@ -23,14 +19,12 @@ pub(super) struct Run<'a, 'b> {
     fork: Option<Fork>,
     timeline: &'b Timeline,
     options: &'b ShadowOptions,
-    profiles: Profiles<'a>,
+    seen: Seen<'a>,
     /// What live shadows do until they end, by when they end, in nanoseconds.
     live: Vec<f64>,
     /// Shadows whose stretch the parent has not left yet, and the instruction at which it does.
     followed: Comparisons,
     ends_at: Vec<u64>,
-    /// Where the last shadow stopped.
-    seen_to: u64,
     /// Pages written since the last fork that have been charged.
     charged_pages: u64,
     out: Sums,
@@ -41,16 +35,9 @@ pub(super) struct Run<'a, 'b> {
 struct Sums {
     charged_ns: f64,
     signals: u64,
-    shadows: u64,
-    covered: u64,
     copied_pages: u64,
     reused_pages: u64,
     shadow_pages: u64,
-    transfers: u64,
-    diverged_transfers: u64,
-    ends: std::collections::BTreeMap<End, u64>,
-    calls: std::collections::BTreeMap<(&'static str, hps_shadow::policy::Action), u64>,
-    divergences: Vec<hps_shadow::divergence::Divergence>,
 }
 
 impl<'a, 'b> Run<'a, 'b> {
@@ -65,11 +52,10 @@ impl<'a, 'b> Run<'a, 'b> {
             fork: None,
             timeline,
             options,
-            profiles: Profiles::new(graphs, options.tables).with_streams(options.streams),
+            seen: Seen::new(graphs, options),
             live: Vec::new(),
             followed: Comparisons::default(),
             ends_at: Vec::new(),
-            seen_to: u64::MAX,
             charged_pages: 0,
             out: Sums::default(),
         }
@@ -88,26 +74,26 @@ impl<'a, 'b> Run<'a, 'b> {
             When::EndToEnd => (self.end_to_end()?, 1.0),
         };
         self.leave_stretches(u64::MAX);
-        let out = self.out;
+        let (out, seen) = (self.out, self.seen);
         Ok(ShadowOutcome {
-            profiles: self.profiles,
+            profiles: seen.profiles,
             stop,
             instructions: self.parent.retired.program,
             native_ns: self.timeline.end_ns(),
             charged_ns: out.charged_ns,
             signals: out.signals,
-            shadows: out.shadows,
+            shadows: seen.shadows,
             average_live,
-            covered: out.covered,
+            covered: seen.covered,
             copied_pages: out.copied_pages,
             reused_pages: out.reused_pages,
             shadow_pages: out.shadow_pages,
             resident_pages: self.parent.process.mem.peak_resident_bytes() / PAGE_SIZE,
-            ends: out.ends,
-            calls: out.calls,
-            divergences: out.divergences,
-            transfers: out.transfers,
-            diverged_transfers: out.diverged_transfers,
+            ends: seen.ends,
+            calls: seen.calls,
+            divergences: seen.divergences,
+            transfers: seen.transfers,
+            diverged_transfers: seen.diverged_transfers,
             process: self.parent.process,
         })
     }
@@ -145,7 +131,7 @@ impl<'a, 'b> Run<'a, 'b> {
                 self.charge_fork();
                 let lives_ns = self.shadow()?;
                 self.live.push(self.now_ns() + lives_ns);
-                trigger.saw(&self.profiles);
+                trigger.saw(&self.seen.profiles);
             } else if !is_wanted {
                 controller.pass(self.live.len() as u64);
             }
@@ -159,9 +145,9 @@ impl<'a, 'b> Run<'a, 'b> {
     /// Shadows one behind the other.
     fn end_to_end(&mut self) -> Result<Stop, MemoryError> {
         loop {
-            let before = self.out.covered;
+            let before = self.seen.covered;
             self.shadow()?;
-            let stop = self.advance((self.out.covered - before).max(1));
+            let stop = self.advance((self.seen.covered - before).max(1));
             if stop != Stop::Limit {
                 return Ok(stop);
             }
@@ -202,16 +188,13 @@ impl<'a, 'b> Run<'a, 'b> {
             }
             self.ends_at.swap_remove(at);
             let comparison = self.followed.0.swap_remove(at);
-            if let Some(divergence) = comparison.divergence {
-                self.out.diverged_transfers += comparison.transfers() - divergence.transfers;
-                self.out.divergences.push(divergence);
-            }
+            self.seen.leave(&comparison);
         }
     }
 
     /// Charges pages that the parent has written for the first time since the last fork.
     fn charge_faults(&mut self) {
-        if self.out.shadows == 0 {
+        if self.seen.shadows == 0 {
             return;
         }
         let written = self.parent.process.mem.dirty_pages().count() as u64;
@@ -251,47 +234,13 @@ impl<'a, 'b> Run<'a, 'b> {
         };
         let fork = self.fork.insert(fork);
         let from = self.parent.retired.program;
-        let costs = &self.options.costs;
-        let wire = Wire::default();
-        let forked_ns = self.parent.guest_counters().time_ns;
-        let policy = Arc::clone(&self.options.policy);
-        let gate = ShadowGate::new(policy, wire.clone(), forked_ns, costs.slowdown);
-        let machine = fork.machine();
-        machine.process.os.set_gate(Some(Box::new(gate)));
-        if self.seen_to != from {
-            self.profiles.interrupt();
-        }
-        self.profiles.paths.begin_sample(costs.keeps_translations);
-        let mut probe = (&mut self.profiles, Log::new(wire));
-        let stop = machine.run(&mut probe, self.options.sample);
-        let course = probe.1.finish();
-        let executed = fork.retired();
-        self.seen_to = from + executed;
-        self.out.shadows += 1;
-        self.out.covered += executed;
+        let sample = self.seen.shadow(fork.machine(), from, self.options);
         self.out.shadow_pages += fork.written_pages();
-        *self
-            .out
-            .ends
-            .entry(end_of(stop, fork.process()))
-            .or_default() += 1;
-        for call in course.calls() {
-            *self.out.calls.entry((call.name, call.action)).or_default() += 1;
-        }
-        self.out.transfers += course.transfers();
-        self.followed.0.push(Comparison::new(course));
-        self.ends_at.push(from + executed);
-        let own_ns = self.timeline.ns_at(from + executed) - self.timeline.ns_at(from);
-        let translated = self.profiles.paths.translated();
-        Ok(own_ns * costs.slowdown + translated as f64 * costs.translate_ns)
-    }
-}
-
-fn end_of(stop: Stop, process: &Process) -> End {
-    match (stop, process.os.stop_reason()) {
-        (Stop::Limit, _) => End::Sample,
-        (Stop::Exit(_), _) => End::Exit,
-        (Stop::Fault(_), Some(StopReason::Gate { call })) => End::Call(call),
-        (Stop::Fault(_), _) => End::Fault,
+        self.followed.0.push(Comparison::new(sample.course));
+        let to = from + sample.instructions;
+        self.ends_at.push(to);
+        let own_ns = self.timeline.ns_at(to) - self.timeline.ns_at(from);
+        let costs = &self.options.costs;
+        Ok(own_ns * costs.slowdown + sample.translated as f64 * costs.translate_ns)
     }
 }

@@ -26,18 +26,33 @@ impl Timeline {
     /// The program cannot be loaded, or does not end as it must.
     pub fn measure(program: &Program, machine: &TimedMachine) -> Result<Timeline, LabError> {
         let mut core = Lab::of(program).timed_by(machine).open()?;
-        let cycle_ns = 1000.0 / f64::from(machine.config.clock_mhz);
+        Ok(Timeline::stepped(
+            machine.config.clock_mhz,
+            |instructions| {
+                let stop = core.run(instructions);
+                let stats = core.stats();
+                (stop, stats.cycles, stats.commit_program_instructions)
+            },
+        ))
+    }
+
+    /// Of a run in steps: each executes so many instructions, and says why it has ended, and the cycles and instructions of
+    /// the run so far.
+    pub(super) fn stepped(
+        clock_mhz: u32,
+        mut step: impl FnMut(u64) -> (Stop, u64, u64),
+    ) -> Timeline {
+        let cycle_ns = 1000.0 / f64::from(clock_mhz);
         let mut ns = vec![0.0];
         loop {
-            let stop = core.run(GRAIN);
-            ns.push(core.stats().cycles as f64 * cycle_ns);
+            let (stop, cycles, instructions) = step(GRAIN);
+            ns.push(cycles as f64 * cycle_ns);
             if stop != Stop::Limit {
-                let instructions = core.stats().commit_program_instructions;
-                return Ok(Timeline {
+                return Timeline {
                     grain: GRAIN,
                     ns,
                     instructions,
-                });
+                };
             }
         }
     }
