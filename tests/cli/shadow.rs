@@ -46,6 +46,59 @@ fn shadows_end_to_end_see_all_of_a_program_and_policies_can_be_files() {
 }
 
 #[test]
+fn shadows_on_the_chip_are_measured_beside_what_keys_charge() {
+    let hps = Hps::new();
+    let of = |more: &[&str]| {
+        let first = ["shadow", "simulate", "--shadows-on", "chip"];
+        hps.run(&[&first[..], more, &["place", "small"]].concat())
+    };
+    std::fs::write(hps.path("costs.ron"), "(translate_ns: 0.0)").expect("written");
+    let run = of(&[
+        "--core",
+        "cycle",
+        "--machine",
+        "smt-2",
+        "--sample",
+        "100000",
+        "--load",
+        "0.5",
+        "--slowdown",
+        "1",
+        "--costs",
+        "costs.ron",
+    ]);
+    let text = run.expect_code(0);
+    for line in [
+        "what the parent pays",
+        "the rest: shared parts of the chip",
+        "of the parent's core",
+        "  sibling",
+        "bytes over the memory bus",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("unlike their twins"));
+    assert_eq!(
+        line.and_then(|line| line.split_whitespace().nth(3)),
+        Some("0"),
+        "{text}"
+    );
+    for (more, wanted) in [
+        (&["--machine", "smt-2"][..], "--core cycle"),
+        (
+            &["--core", "cycle"],
+            "machine hps-4wide has no context for shadows",
+        ),
+    ] {
+        let run = of(more);
+        assert_ne!(run.code, 0, "{more:?}");
+        assert!(run.stderr.contains(wanted), "{more:?}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn claims_of_shadow_profiling_are_held_against_a_program() {
     let hps = Hps::new();
     let text = reproduced(

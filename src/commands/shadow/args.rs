@@ -25,6 +25,15 @@ pub enum ShadowCommand {
     Policy(PolicyArgs),
 }
 
+/// Where shadows run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ShadowsOn {
+    /// On processors of their own.
+    Host,
+    /// On other contexts of the parent's chip.
+    Chip,
+}
+
 /// `hps shadow simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
@@ -43,9 +52,13 @@ pub struct SimulateArgs {
     /// Fork ever more rarely while shadows see the edges that shadows before them saw
     #[arg(long, conflicts_with = "phases")]
     pub converge: bool,
-    /// Shadows one behind the other, at no cost: they see the whole run
+    /// Shadows one behind the other: they see the whole run. Nothing is charged; on the chip, the program waits for contexts
     #[arg(long, conflicts_with_all = ["load", "period", "phases", "converge"])]
     pub end_to_end: bool,
+    /// Where shadows run: host, on processors of their own, with costs charged by keys; chip, on other contexts of the
+    /// machine, which share its caches and buses: what that costs is measured (--core cycle --machine cmp-4 or smt-2)
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = ShadowsOn::Host)]
+    pub shadows_on: ShadowsOn,
     /// Look for hot data streams, too
     #[arg(long)]
     pub streams: bool,

@@ -15,6 +15,8 @@ Examples:
       Paths, values, edges and calls that shadows see, beside the perfect ones, and what they cost.
   hps shadow simulate --end-to-end --sample 100000 interp small
       Shadows one behind the other: they see the whole run.
+  hps shadow simulate --shadows-on chip --core cycle --machine cmp-4 --sample 100000 parse small
+      Shadows on other cores of the chip: what the program pays for shared caches and buses, and copied pages.
   hps shadow policy paper > mine.ron
   hps shadow simulate --policy mine.ron --root data --load 2.0 --sample 300000 ./program
       System calls of shadows treated as a file says.

@@ -1,6 +1,7 @@
 //! `hps shadow`: profiles of short-lived copies of a program that run instrumented while it goes on.
 
 pub mod args;
+mod chip;
 mod examples;
 mod native;
 mod native_args;

@@ -5,7 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_lab::shadow::{ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled_to_any_end};
+use hps_lab::shadow::{
+    Alone, ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled_on_chip,
+    profiled_to_any_end,
+};
+use hps_lab::{Program, TimedMachine};
 use hps_profile::{Fraction, accuracy};
 use hps_shadow::Graphs;
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
@@ -15,7 +19,8 @@ use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
 use serde_json::json;
 
-use super::args::{PolicyArgs, SimulateArgs};
+use super::args::{PolicyArgs, ShadowsOn, SimulateArgs};
+use super::chip;
 use crate::commands::timed_machine;
 use crate::program::seen_once;
 use crate::saved::SavedProfiles;
@@ -47,29 +52,68 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let machine = timed_machine(&args.machine, args.core)?;
     let program = seen_once(&args.command, args.isa, &args.guest)?;
     let graphs = Graphs::new(&program.image);
+    if args.shadows_on == ShadowsOn::Chip {
+        return on_chip((args, &options), &machine, &program, &graphs);
+    }
     let (timeline, truth) = rayon::join(
         || Timeline::measure(&program, &machine),
         || perfect(&program, &graphs, (options.tables, options.streams)),
     );
     let (timeline, (truth, _)) = (timeline?, truth?);
     let outcome = profiled_to_any_end(&program, &graphs, &timeline, &options)?;
+    report(args, (&program, &graphs), (&outcome, &truth), "")
+}
+
+/// Runs the program on a chip: alone, with shadows on other contexts, and with shadows that keys charge.
+fn on_chip(
+    (args, options): (&SimulateArgs, &ShadowOptions),
+    machine: &TimedMachine,
+    program: &Program,
+    graphs: &Graphs<'_>,
+) -> anyhow::Result<u8> {
+    if machine.core != hps_lab::CoreKind::Cycle {
+        bail!("--shadows-on chip: the chip is simulated a cycle at a time; add --core cycle");
+    }
+    let (alone, truth) = rayon::join(
+        || Alone::measure(program, machine),
+        || perfect(program, graphs, (options.tables, options.streams)),
+    );
+    let (alone, (truth, _)) = (alone?, truth?);
+    let (with, charged) = rayon::join(
+        || profiled_on_chip(program, graphs, machine, (&alone, options)),
+        || profiled_to_any_end(program, graphs, &alone.timeline, options),
+    );
+    let ((outcome, on_chip), charged) = (with?, charged?);
+    let costs = chip::costs((&outcome, &on_chip), &alone, &charged).render();
+    let causes = chip::causes(&alone.run, &on_chip.run).render();
+    let text = format!("\n{costs}\n{causes}");
+    report(args, (program, graphs), (&outcome, &truth), &text)
+}
+
+/// Prints what a run with shadows has found, with `more` about its costs, and saves profiles.
+fn report(
+    args: &SimulateArgs,
+    (program, graphs): (&Program, &Graphs<'_>),
+    (outcome, truth): (&ShadowOutcome<'_>, &Profiles<'_>),
+    more: &str,
+) -> anyhow::Result<u8> {
     if let Some(folder) = &args.save {
         let of = (
             args.command.first().map_or("", String::as_str),
             program.image.hash.as_str(),
         );
-        save(&outcome.profiles, &graphs, folder, of, "shadows")?;
-        save(&truth, &graphs, &folder.join("perfect"), of, "perfect")?;
+        save(&outcome.profiles, graphs, folder, of, "shadows")?;
+        save(truth, graphs, &folder.join("perfect"), of, "perfect")?;
     }
     let mut out = std::io::stdout().lock();
     out.write_all(outcome.process.os.captured_stdout())?;
     std::io::stderr().write_all(outcome.process.os.captured_stderr())?;
-    write!(out, "{}", summary(&outcome, &truth).render())?;
-    let causes = causes(&outcome).render();
+    write!(out, "{}{more}", summary(outcome, truth).render())?;
+    let causes = causes(outcome).render();
     if !outcome.divergences.is_empty() {
         write!(out, "\n{causes}")?;
     }
-    write!(out, "\n{}", calls(&outcome).render())?;
+    write!(out, "\n{}", calls(outcome).render())?;
     Ok(outcome.stop.exit_code(program.image.isa) as u8)
 }
 
