@@ -135,3 +135,30 @@ fn programs_count_events_of_branches_and_caches_and_those_of_other_threads() {
         }
     }
 }
+
+#[test]
+fn programs_take_samples_of_themselves_with_perf_event_open() {
+    // 1,000 instructions are a period; the first loop has three times as many as the second one.
+    const EXPECTED: &str = "mapped 1, twice 0\nfirst 60, second 20, wrong 0\nevents 1\nfits 1\nlost 1\nset 1 1 1 1\n\
+                            three 3, the last 1, right 3\nlater 3 4\nno owner 1\nnothing 0\nwoken 1\nsome 1, early 0\n\
+                            refused 1 1 1\nunmapped\n";
+    for isa in Isa::BOTH {
+        let program = build(isa, "perf_samples.c", &["-O2", "-pthread"]);
+        for mode in [
+            MODES[0],
+            MODES[1],
+            MODES[2],
+            &["--machine", "cmp-4"],
+            &["--machine", "smt-2"],
+        ] {
+            // The instruction-driven core looks at counters every 64 instructions.
+            let expected = match mode == MODES[2] {
+                true => &EXPECTED.replace("first 60, second 20", "first 59, second 21"),
+                false => EXPECTED,
+            };
+            let run = Hps::new().run(&[&["run"], mode, &["--", &program]].concat());
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            assert_eq!(text, expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}

@@ -36,6 +36,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     #[cold]
     #[inline(never)]
     pub(super) fn attend(&mut self, core: &mut Resources) -> ControlFlow<Stop> {
+        if self.process.os.takes_samples() {
+            self.show_all_counters(core);
+            if self.process.only_counts() {
+                self.plan_attention(core);
+                return ControlFlow::Continue(());
+            }
+        }
         if !self.is_between_instructions(core) {
             self.attend_at = core.now + 1;
             return ControlFlow::Continue(());

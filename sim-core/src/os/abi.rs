@@ -169,6 +169,18 @@ pub enum FcntlCommand {
     AddSeals,
     /// `F_GET_SEALS`
     GetSeals,
+    /// `F_SETOWN`
+    SetOwner,
+    /// `F_GETOWN`
+    GetOwner,
+    /// `F_SETOWN_EX`
+    SetOwnerOfKind,
+    /// `F_GETOWN_EX`
+    GetOwnerOfKind,
+    /// `F_SETSIG`
+    SetSignal,
+    /// `F_GETSIG`
+    GetSignal,
 }
 
 /// What `ioctl` is asked for.
@@ -371,8 +383,12 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
 }
 
 /// The commands of `fcntl` whose numbers are common to all interfaces, and those of `F_GETLK`,
-/// `F_SETLK` and `F_SETLKW`.
-pub(super) fn generic_fcntl_command(raw: u64, locks: [u64; 3]) -> Option<FcntlCommand> {
+/// `F_SETLK` and `F_SETLKW`, and of `F_SETOWN` and `F_GETOWN`.
+pub(super) fn generic_fcntl_command(
+    raw: u64,
+    locks: [u64; 3],
+    owners: [u64; 2],
+) -> Option<FcntlCommand> {
     let [get, set, set_and_wait] = locks;
     Some(match raw {
         0 => FcntlCommand::Duplicate { cloexec: false },
@@ -387,6 +403,12 @@ pub(super) fn generic_fcntl_command(raw: u64, locks: [u64; 3]) -> Option<FcntlCo
             of_open_file: false,
             waits: n == set_and_wait,
         },
+        n if n == owners[0] => FcntlCommand::SetOwner,
+        n if n == owners[1] => FcntlCommand::GetOwner,
+        10 => FcntlCommand::SetSignal,
+        11 => FcntlCommand::GetSignal,
+        15 => FcntlCommand::SetOwnerOfKind,
+        16 => FcntlCommand::GetOwnerOfKind,
         37 | 38 => FcntlCommand::SetLock {
             of_open_file: true,
             waits: raw == 38,

@@ -248,7 +248,7 @@ impl Abi for Riscv64 {
     }
 
     fn fcntl_command(&self, raw: u64) -> Option<FcntlCommand> {
-        generic_fcntl_command(raw, [5, 6, 7])
+        generic_fcntl_command(raw, [5, 6, 7], [8, 9])
     }
 
     fn lock_types(&self) -> [u16; 3] {
@@ -319,6 +319,7 @@ impl Abi for Riscv64 {
             Signal::Alarm => 14,
             Signal::VirtualAlarm => 26,
             Signal::Profiling => 27,
+            Signal::Io => 29,
         }
     }
 

@@ -117,6 +117,8 @@ impl Linux {
     pub(super) fn fcntl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         use FcntlCommand::*;
         const FD_CLOEXEC: u64 = 1;
+        /// The same on both instruction sets.
+        const O_ASYNC: u64 = 0o20000;
         let [fd, command, argument, ..] = *a;
         let file = self.files.get(fd)?;
         let command = self.abi.fcntl_command(command).ok_or(Errno::EINVAL)?;
@@ -137,8 +139,15 @@ impl Linux {
                 .files
                 .set_cloexec(fd, argument & FD_CLOEXEC != 0)
                 .map(|()| 0),
-            GetStatusFlags => Ok(self.abi.open_rules().status(self.files.get(fd)?.flags)),
+            GetStatusFlags => {
+                let is_async = self.perf_file(fd)?.is_some_and(|event| event.is_async());
+                let flags = self.abi.open_rules().status(self.files.get(fd)?.flags);
+                Ok(flags | if is_async { O_ASYNC } else { 0 })
+            }
             SetStatusFlags => {
+                if let Some(event) = self.perf_file(fd)? {
+                    event.set_async((argument & O_ASYNC != 0).then_some(fd as u32));
+                }
                 // Files of the host are not reopened, so only waiting can be changed.
                 let nonblock = self.abi.open_rules().decode(argument).nonblock;
                 self.files.get_mut(fd)?.flags.nonblock = nonblock;
@@ -159,6 +168,9 @@ impl Linux {
             GetSeals => self.get_seals(fd),
             GetPipeSize => Ok(self.pipe_end(fd)?.lock().capacity as u64),
             SetPipeSize => self.set_pipe_size(fd, argument),
+            SetOwner | GetOwner | SetOwnerOfKind | GetOwnerOfKind | SetSignal | GetSignal => {
+                self.control_owner(mem, [fd, argument], command)
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use super::Linux;
 use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::limits::TimeLimit;
 use super::memory_files::copy_memory_file;
+use super::perf::Samplers;
 use super::processes::Family;
 use super::streams::{Output, Stdin, Streams};
 
@@ -153,6 +154,8 @@ impl Linux {
             yields: self.yields,
             wait: self.wait,
             offered_events: self.offered_events,
+            // Events of threads that go on elsewhere.
+            samplers: Samplers::default(),
             resumed: self.resumed,
             second_result: self.second_result,
             raised: self.raised,

@@ -145,9 +145,15 @@ impl Linux {
         if is_locked {
             self.check_lock_of_mapping(len, flags.locked)?;
         }
-        let file = self.file_to_map(fd, prot, flags, offset)?;
+        let is_event = !flags.anonymous && self.is_event(fd);
+        let file = if is_event {
+            self.check_event_mapping(fd, (offset, len), flags.shared)?;
+            None
+        } else {
+            self.file_to_map(fd, prot, flags, offset)?
+        };
         let perm = permissions(prot);
-        let is_reservation = file.is_none() && (perm == Perm::NONE || flags.no_reserve);
+        let is_reservation = file.is_none() && !is_event && (perm == Perm::NONE || flags.no_reserve);
         if is_reservation && !is_locked {
             mem.reserve(addr, len, perm)?;
         } else {
@@ -157,7 +163,9 @@ impl Linux {
         if is_locked {
             self.locks.ranges.insert(addr..addr + len, ());
         }
-        if let Some(file) = file {
+        if is_event {
+            self.event_is_mapped(mem, fd, &(addr..addr + len), prot & PROT_WRITE != 0)?;
+        } else if let Some(file) = file {
             if let Err(errno) = file.copy_to(mem, addr..addr + len) {
                 mem.unmap(addr, len)?;
                 self.forget(addr, len);
@@ -220,6 +228,7 @@ impl Linux {
         self.mappings.ranges.remove(addr..addr + len);
         self.mappings.anonymous.remove(addr..addr + len);
         self.locks.ranges.remove(addr..addr + len);
+        self.forget_buffers(&(addr..addr + len));
     }
 
     pub(super) fn munmap(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {

@@ -77,6 +77,7 @@ use self::memory::Heap;
 use self::memory_locks::Locks;
 use self::misc::Limits;
 use self::paths::{Folder, Root, joined};
+use self::perf::Samplers;
 use self::processes::{Family, Share};
 use self::refusals::Refusals;
 use self::signals::Signals;
@@ -268,6 +269,8 @@ pub struct Linux {
     resumed: Option<Resumed>,
     /// Events that the machine counts for threads.
     offered_events: OfferedEvents,
+    /// Events that take samples of threads.
+    samplers: Samplers,
     /// The second result of the current call.
     second_result: Option<u64>,
     /// The signal that the current call raises for its thread.
@@ -363,6 +366,7 @@ impl Linux {
             yields: false,
             wait: None,
             offered_events: OfferedEvents::default(),
+            samplers: Samplers::default(),
             resumed: None,
             random: Random::new(config.seed),
             limits: Limits::new(abi, config.open_files_limit),

@@ -289,7 +289,8 @@ pub(super) fn kind_events(kind: &Kind) -> u16 {
         Kind::Event(counter) => counter.events(),
         Kind::Process(process) => process.events(),
         Kind::Socket(end) => end.events(),
-        Kind::Epoll(_) | Kind::Perf(_) => 0,
+        Kind::Perf(event) => event.events(),
+        Kind::Epoll(_) => 0,
         Kind::Place(_) => POLLNVAL,
         _ => READABLE | WRITABLE,
     }

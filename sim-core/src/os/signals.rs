@@ -57,6 +57,8 @@ pub enum Signal {
     VirtualAlarm,
     /// A timer of the time in which the program runs.
     Profiling,
+    /// A descriptor is ready.
+    Io,
 }
 
 impl Signal {

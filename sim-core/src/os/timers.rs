@@ -199,6 +199,7 @@ impl Linux {
         timers
             .chain(self.threads.deadline_ns(self.family.has_ready()))
             .chain(self.next_event_of_others_ns())
+            .chain(self.sampling_deadline_ns())
             .min()
             .unwrap_or(u64::MAX)
     }

@@ -73,6 +73,8 @@ impl Process {
         let tid = self.thread.tid;
         self.guest.os.threads.receive(&mut self.thread);
         self.guest.os.look_at_clock_at(now_ns, &mut self.thread);
+        let guest = &mut self.guest;
+        guest.os.take_samples(&mut self.thread, &mut guest.mem);
         let has_to_go = self.guest.os.has_to_go(&self.thread);
         let served = if has_to_go || self.guest.os.slice_is_over(now_ns) {
             Err(GivesUp::Yields)
@@ -89,6 +91,18 @@ impl Process {
             return Then::Next;
         }
         self.goes_on(editor, pc, result)
+    }
+
+    /// Whether nothing is due yet but a look at counters, whose event has not come often enough for a sample. `hart.counters`
+    /// and the thread's events hold what they count.
+    #[cold]
+    pub fn only_counts(&mut self) -> bool {
+        if !self.guest.os.takes_samples() {
+            return false;
+        }
+        let now_ns = self.thread.hart.counters.time_ns;
+        self.guest.os.put_off_samples(&self.thread, now_ns);
+        self.guest.os.deadline_ns() > now_ns
     }
 
     /// The context is idle: takes the next thread that may run on it, if there is one. `hart.counters` hold the time.

@@ -299,7 +299,7 @@ impl Abi for Alpha {
     }
 
     fn fcntl_command(&self, raw: u64) -> Option<FcntlCommand> {
-        generic_fcntl_command(raw, [7, 8, 9])
+        generic_fcntl_command(raw, [7, 8, 9], [5, 6])
     }
 
     fn lock_types(&self) -> [u16; 3] {
@@ -354,6 +354,7 @@ impl Abi for Alpha {
             Signal::Alarm => 14,
             Signal::VirtualAlarm => 26,
             Signal::Profiling => 27,
+            Signal::Io => 23,
         }
     }
 

@@ -310,6 +310,7 @@ impl Linux {
         self.locks = Default::default();
         self.signals.reset_handlers();
         self.timers = Timers::at_exec(&self.timers);
+        self.forget_buffers(&(0..Memory::LIMIT));
         self.threads.end_others();
         if let Some(member) = self.family.members.get_mut(&self.pid) {
             member.has_executed = true;

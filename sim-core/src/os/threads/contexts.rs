@@ -109,6 +109,18 @@ impl Contexts {
 }
 
 impl Threads {
+    /// Whether a thread of these is on the context whose turn it is.
+    pub(in super::super) fn is_here(&self, tid: u32) -> bool {
+        match &self.contexts.all[..] {
+            // Nobody notes who is on an only context.
+            [_] => self.contexts.here == 0 && self.parked(tid).is_none(),
+            all => all
+                .get(self.contexts.here)
+                .and_then(|context| context.running.as_ref())
+                .is_some_and(|running| running.tid == tid),
+        }
+    }
+
     /// Whether a thread runs on another context.
     pub(crate) fn others_run(&self) -> bool {
         self.contexts.count_others() > 0

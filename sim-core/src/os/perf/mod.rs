@@ -1,11 +1,17 @@
-//! `perf_event_open` for counting: a thread counts cycles, instructions, time, and events of branches, caches and TLBs, its
-//! own or those of another thread of its process (Linux `kernel/events/core.c`).
+//! `perf_event_open`: a thread counts cycles, instructions, time, and events of branches, caches and TLBs, its own or those
+//! of another thread of its process, and takes samples of itself (Linux `kernel/events/core.c`).
 //!
 //! Machines without time count no such events. The general events of caches are those of the level 1 data cache, as on
 //! the Cortex processors of Arm (Linux `drivers/perf/arm_pmuv3.c`). The counters are those of the contexts that the thread was on, without what passed while it was on none. Nothing of
-//! the kernel is simulated, so that nothing is counted that is not the program's.
+//! the kernel is simulated, so that nothing is counted that is not the program's, and a sample costs it nothing but the
+//! handler of its signal.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+mod buffer;
+mod counts;
+mod notices;
+mod samples;
 
 use super::Linux;
 use super::abi::OpenFlags;
@@ -15,77 +21,26 @@ use crate::hart::GuestCounters;
 use crate::memory::Memory;
 use crate::process::{HardwareEvents, OfferedEvents, Thread};
 
-/// Quantity that an event counts.
-#[derive(Clone, Copy, Debug)]
-enum Counts {
-    Cycles,
-    Instructions,
-    Nanoseconds,
-    /// An event of the machine.
-    Hardware(fn(&HardwareEvents) -> u64),
-    /// What this kernel never does.
-    Nothing,
-}
-
-impl Counts {
-    fn of(self, now: &Now) -> u64 {
-        match self {
-            Counts::Cycles => now.counters.cycle,
-            Counts::Instructions => now.counters.instret,
-            Counts::Nanoseconds => now.counters.time_ns,
-            Counts::Hardware(of) => of(&now.events),
-            Counts::Nothing => 0,
-        }
-    }
-
-    /// A general event of hardware (`PERF_TYPE_HARDWARE`) besides cycles and instructions. The second part says whether
-    /// it is one of branches.
-    fn of_hardware(config: u64) -> Option<(Counts, bool)> {
-        Some(match config {
-            2 => (Counts::Hardware(|e| e.l1d_reads + e.l1d_writes), false),
-            3 => (
-                Counts::Hardware(|e| e.l1d_read_misses + e.l1d_write_misses),
-                false,
-            ),
-            4 => (Counts::Hardware(|e| e.branches), true),
-            5 => (Counts::Hardware(|e| e.branch_misses), true),
-            _ => return None,
-        })
-    }
-
-    /// An event of a cache (`PERF_TYPE_HW_CACHE`), likewise: cache, operation (0: read, 1: write) and result (0: access,
-    /// 1: miss) in a byte each.
-    fn of_cache(config: u64) -> Option<(Counts, bool)> {
-        let of: fn(&HardwareEvents) -> u64 = match config {
-            0x00_00_00 => |e| e.l1d_reads,
-            0x01_00_00 => |e| e.l1d_read_misses,
-            0x00_01_00 => |e| e.l1d_writes,
-            0x01_01_00 => |e| e.l1d_write_misses,
-            0x00_00_01 => |e| e.l1i_reads,
-            0x01_00_01 => |e| e.l1i_read_misses,
-            0x00_00_03 => |e| e.dtlb_accesses,
-            0x01_00_03 => |e| e.dtlb_misses,
-            0x00_00_04 => |e| e.itlb_accesses,
-            0x01_00_04 => |e| e.itlb_misses,
-            0x00_00_05 => |e| e.branches,
-            0x01_00_05 => |e| e.branch_misses,
-            _ => return None,
-        };
-        Some((Counts::Hardware(of), config & 0xff == 5))
-    }
-}
+use buffer::Buffer;
+use counts::Counts;
+use notices::Notices;
+pub(super) use samples::Samplers;
+use samples::Sampling;
 
 /// What the counters of a thread hold.
 struct Now {
     counters: GuestCounters,
     events: HardwareEvents,
+    /// Simulated time, in nanoseconds.
+    at_ns: u64,
 }
 
 impl Now {
-    fn of(thread: &Thread) -> Now {
+    fn of(thread: &Thread, at_ns: u64) -> Now {
         Now {
             counters: thread.own_counters(),
             events: thread.own_events(),
+            at_ns,
         }
     }
 }
@@ -117,9 +72,16 @@ pub(super) struct Event {
     format: u64,
     is_enabled: bool,
     tally: Tally,
+    /// The part of it that `PERF_EVENT_IOC_RESET` has taken away.
+    taken: u64,
     enabled_ns: Tally,
     /// Those that have this one as their leader.
     followers: Vec<PerfFile>,
+    /// If it takes samples.
+    sampling: Option<Sampling>,
+    /// What of it is mapped into memory.
+    buffer: Option<Buffer>,
+    notices: Notices,
 }
 
 /// An open event.
@@ -148,20 +110,24 @@ impl Event {
             tally.before = tally.value(was_enabled, now);
             tally.from = now;
         }
+        self.plan_look(now);
     }
 
-    fn reset(&mut self, now: &Now) {
-        self.tally = Tally {
-            before: 0,
-            from: self.counts.of(now),
-        };
+    /// What it has counted since it is there.
+    fn count(&self, now: &Now) -> u64 {
+        self.tally.value(self.is_enabled, self.counts.of(now))
+    }
+
+    /// How long it has been enabled, in nanoseconds.
+    fn time(&self, now: &Now) -> u64 {
+        self.enabled_ns.value(self.is_enabled, now.counters.time_ns)
     }
 
     /// What `read` gives.
     fn read(&self, now: &Now) -> Vec<u64> {
-        let of = |event: &Event| event.tally.value(event.is_enabled, event.counts.of(now));
+        let of = |event: &Event| event.count(now).wrapping_sub(event.taken);
         let has = |flag| self.format & flag != 0;
-        let time = self.enabled_ns.value(self.is_enabled, now.counters.time_ns);
+        let time = self.time(now);
         let times = [TOTAL_TIME_ENABLED, TOTAL_TIME_RUNNING]
             .into_iter()
             .filter(|flag| has(*flag))
@@ -203,7 +169,7 @@ impl Linux {
         let [attributes, pid, cpu, group, flags, _] = *a;
         let word = |at: u64| mem.read::<8>(attributes.wrapping_add(at));
         let kind = mem.read::<4>(attributes)? as u32;
-        let (config, period, format, options) = (word(8)?, word(16)?, word(32)?, word(40)?);
+        let (config, format, options) = (word(8)?, word(32)?, word(40)?);
         let flags = u64::from(flags as u32);
         if flags & !(NO_GROUP | CLOEXEC) != 0 || format & !FORMATS != 0 {
             return Err(Errno::EINVAL);
@@ -212,15 +178,13 @@ impl Linux {
             0 => thread.tid,
             tid => tid,
         };
-        let what = match (period, options & (INHERIT | ENABLE_ON_EXEC), cpu as i32) {
-            (0, 0, -1) => None,
-            (0, ..) => Some("an event of one processor or of children"),
-            _ => Some("an event that takes samples"),
-        };
-        if let Some(what) = what {
-            self.warn_once(&format!("perf_event_open is refused (EOPNOTSUPP): {what}"));
-            return Err(Errno::EOPNOTSUPP);
+        if options & (INHERIT | ENABLE_ON_EXEC) != 0 || cpu as i32 != -1 {
+            return Err(self.refuses("an event of one processor or of children"));
         }
+        let sampling = match Sampling::read(mem, attributes)? {
+            Ok(sampling) => sampling,
+            Err(what) => return Err(self.refuses(what)),
+        };
         let counts = self.counted(kind, config)?;
         let leader = match group as i32 {
             -1 => None,
@@ -228,7 +192,8 @@ impl Linux {
         };
         let now = self.counters_of(tid, thread)?;
         let is_enabled = options & DISABLED == 0;
-        let event = Event {
+        let is_sampled = sampling.is_some();
+        let mut event = Event {
             counts: match options & EXCLUDE_USER {
                 0 => counts,
                 _ => Counts::Nothing,
@@ -241,12 +206,17 @@ impl Linux {
                 before: 0,
                 from: counts.of(&now),
             },
+            taken: 0,
             enabled_ns: Tally {
                 before: 0,
                 from: now.counters.time_ns,
             },
             followers: Vec::new(),
+            sampling,
+            buffer: None,
+            notices: Notices::default(),
         };
+        event.plan_look(&now);
         let file = PerfFile(Arc::new(Mutex::new(event)));
         if let Some(leader) = leader
             && flags & NO_GROUP == 0
@@ -256,6 +226,9 @@ impl Linux {
                 return Err(Errno::EINVAL);
             }
             leader.followers.push(file.clone());
+        }
+        if is_sampled {
+            self.samplers.add(&file);
         }
         let flags = OpenFlags {
             read: true,
@@ -272,6 +245,11 @@ impl Linux {
             },
             self.limits.descriptors(),
         )
+    }
+
+    fn refuses(&mut self, what: &str) -> Errno {
+        self.warn_once(&format!("perf_event_open is refused (EOPNOTSUPP): {what}"));
+        Errno::EOPNOTSUPP
     }
 
     fn counted(&mut self, kind: u32, config: u64) -> Result<Counts, Errno> {
@@ -314,7 +292,7 @@ impl Linux {
         self.offered_events = offered;
     }
 
-    fn perf_file(&self, fd: u64) -> Result<Option<PerfFile>, Errno> {
+    pub(super) fn perf_file(&self, fd: u64) -> Result<Option<PerfFile>, Errno> {
         Ok(match &self.files.get(fd)?.kind {
             Kind::Perf(file) => Some(file.clone()),
             _ => None,
@@ -330,10 +308,10 @@ impl Linux {
     /// The counters of a thread of this process that an event counts for, if it is the caller or waits for its turn.
     fn counters_of(&mut self, tid: u32, caller: &Thread) -> Result<Now, Errno> {
         if tid == caller.tid {
-            return Ok(Now::of(caller));
+            return Ok(Now::of(caller, self.now_ns));
         }
         if let Some(parked) = self.threads.parked(tid) {
-            return Ok(Now::of(parked));
+            return Ok(Now::of(parked, self.now_ns));
         }
         if self.threads.processors_of(tid).is_none() {
             return Err(Errno::ESRCH);
@@ -373,7 +351,9 @@ impl Linux {
     ) -> Result<u64, Errno> {
         const ENABLE: u16 = 0x2400;
         const DISABLE: u16 = 0x2401;
+        const REFRESH: u16 = 0x2402;
         const RESET: u16 = 0x2403;
+        const PERIOD: u16 = 0x2404;
         const IDENTITY: u16 = 0x2407;
         const WHOLE_GROUP: u64 = 1;
         let [fd, request, argument, ..] = *a;
@@ -383,7 +363,7 @@ impl Linux {
         let change = |event: &mut Event| match request as u16 {
             ENABLE => event.switch(true, &now),
             DISABLE => event.switch(false, &now),
-            _ => event.reset(&now),
+            _ => event.taken = event.count(&now),
         };
         match request as u16 {
             ENABLE | DISABLE | RESET => {
@@ -394,6 +374,8 @@ impl Linux {
                     }
                 }
             }
+            REFRESH => event.refresh(argument, &now)?,
+            PERIOD => event.set_period(mem.read::<8>(argument)?, &now)?,
             IDENTITY => mem.write_bytes(argument, &event.id.to_le_bytes())?,
             _ => return Err(Errno::ENOTTY),
         }
