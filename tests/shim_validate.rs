@@ -157,7 +157,10 @@ fn time_is_compared_with_cycles() {
         "exhaustive",
         "hps",
     ] {
-        assert!((0.25..=1.0).contains(&overlap(measure)), "{measure}: {time}");
+        assert!(
+            (0.25..=1.0).contains(&overlap(measure)),
+            "{measure}: {time}"
+        );
     }
     let shares: f64 = program["functions"]
         .as_array()

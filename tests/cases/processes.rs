@@ -188,6 +188,42 @@ fn statistics_say_of_how_many_processes_they_are() {
 }
 
 #[test]
+fn statistics_tell_what_each_program_has_used() {
+    for (isa, mode) in [
+        (Isa::Riscv64, MODES[0]),
+        (Isa::Riscv64, MODES[1]),
+        (Isa::Alpha, MODES[1]),
+        (Isa::Riscv64, &["--machine", "cmp-4"]),
+        (Isa::Riscv64, &["--machine", "smt-2"]),
+    ] {
+        let program = build(isa, "prof_children.c", &["-O2"]);
+        let hps = Hps::new();
+        let run = hps.run(&[&["run", "--stats-out", "s.json"], mode, &["--", &program]].concat());
+        let written = fs::read(hps.path("s.json")).expect("statistics");
+        let all: serde_json::Value = serde_json::from_slice(&written).expect("JSON");
+        let what = format!("{isa:?} {mode:?}: {} {}", run.stderr, all["programs"]);
+        let programs = all["programs"].as_array().expect(&what);
+        let of = |name: &str| -> Vec<u64> {
+            let one = |program: &serde_json::Value| program[name].as_u64().unwrap_or(0);
+            programs.iter().map(one).collect()
+        };
+        assert_eq!(of("pid"), [1000, 1001, 1002], "{what}");
+        // The children run through one loop, 80,000 and 120,000 times.
+        let instructions = of("instructions");
+        let ratio = instructions[2] as f64 / instructions[1] as f64;
+        assert!((ratio - 1.5).abs() < 0.005, "{what}");
+        let total = |name: &str| all[name].as_u64().unwrap_or(0);
+        let (sum, whole) = (instructions.iter().sum::<u64>(), total("instructions"));
+        let (cycles, whole_cycles) = (of("cycles").iter().sum::<u64>(), total("cycles"));
+        match all["cores"].as_array() {
+            // Contexts are not asked what they have counted behind their last calls.
+            Some(_) => assert!(sum <= whole && sum > whole - 100, "{what}"),
+            None => assert_eq!((sum, cycles), (whole, whole_cycles), "{what}"),
+        }
+    }
+}
+
+#[test]
 fn threads_on_several_cores_make_processes() {
     let program = build(Isa::Riscv64, "threads_fork.c", &["-O2", "-pthread"]);
     for mode in [MODES[0], MODES[1], &["--machine", "cmp-4"]] {

@@ -177,6 +177,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn lose_thread(&mut self, core: &mut Resources) {
         self.halted = None;
         self.empty_between_cycles(core);
+        self.show_all_counters(core);
         self.process.lose_thread();
         self.rest();
     }

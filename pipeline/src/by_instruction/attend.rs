@@ -65,7 +65,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let cycle = self.last_commit();
         self.process.thread.hart.counters = self.guest_counters(cycle);
         if self.process.only_counts()
-            || self.process.os.deadline_ns() > self.process.thread.hart.counters.time_ns {
+            || self.process.os.deadline_ns() > self.process.thread.hart.counters.time_ns
+        {
             return None;
         }
         let restart = self.next_restart();

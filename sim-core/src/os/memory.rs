@@ -153,7 +153,8 @@ impl Linux {
             self.file_to_map(fd, prot, flags, offset)?
         };
         let perm = permissions(prot);
-        let is_reservation = file.is_none() && !is_event && (perm == Perm::NONE || flags.no_reserve);
+        let is_reservation =
+            file.is_none() && !is_event && (perm == Perm::NONE || flags.no_reserve);
         if is_reservation && !is_locked {
             mem.reserve(addr, len, perm)?;
         } else {

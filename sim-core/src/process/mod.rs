@@ -1,5 +1,6 @@
 //! A program about to run: memory laid out, stack filled, operating system attached.
 
+mod accounts;
 mod alone;
 mod events;
 mod guest;
@@ -22,9 +23,12 @@ use crate::os::abi::ProgramStart;
 use crate::os::{DuplicateError, Linux, OsInterface, Output, PID, Started, Stdin, ThreadRules};
 use crate::trap::Trap;
 
+pub use self::accounts::ProgramUsage;
 pub use self::alone::{Alone, Done, Then};
 pub use self::events::{HardwareEvents, OfferedEvents};
 pub use self::guest::Guest;
+
+use self::accounts::Accounts;
 pub use self::reservations::Reservations;
 pub(crate) use self::stack::Given;
 pub use self::thread::Thread;
@@ -107,6 +111,7 @@ pub struct Process {
     program: u32,
     /// The number of the process that the thread belongs to, or that one on this context has belonged to last.
     pid: u32,
+    accounts: Accounts,
 }
 
 impl Process {
@@ -173,6 +178,7 @@ impl Process {
             calling_program: 1,
             program: 1,
             pid: PID,
+            accounts: Accounts::of_first(),
         })
     }
 
@@ -188,6 +194,7 @@ impl Process {
             calling_program: self.calling_program,
             program: self.program,
             pid: self.pid,
+            accounts: self.accounts,
         })
     }
 
@@ -204,6 +211,7 @@ impl Process {
             calling_program: self.calling_program,
             program: self.program,
             pid: self.pid,
+            accounts: self.accounts,
         })
     }
 

@@ -7,6 +7,7 @@
 //! A machine with several contexts has a process for each, and one guest, which it lends to the one whose turn it is.
 //! A context for which no thread is ready is idle; its machine lets it take one as soon as one is.
 
+use super::accounts::Accounts;
 use super::{Process, Then, Thread};
 use crate::editor::DecodeEditor;
 use crate::hart::{Hart, NO_RESERVATION};
@@ -146,6 +147,7 @@ impl Process {
             calling_program: self.calling_program,
             program: self.program,
             pid: self.pid,
+            accounts: Accounts::default(),
         })
     }
 
@@ -176,10 +178,12 @@ impl Process {
 
     /// Notes who is on this context.
     pub(super) fn note(&mut self) {
+        self.account();
         self.guest.os.threads.note(&self.thread);
         self.pid = self.guest.os.pid();
         self.program = self.guest.os.program_number();
         self.guest.show_thread(self.thread.tid);
+        self.accounts.counts_for = (!self.thread.is_idle()).then_some((self.program, self.pid));
     }
 
     /// Serves the call again that the thread has waited in: see [`Linux::resume`](crate::os::Linux).

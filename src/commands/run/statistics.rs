@@ -9,6 +9,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, CoreStats, Counted, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::FunctionStack;
+use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::process::Process;
 use serde::Serialize;
@@ -52,6 +53,9 @@ pub struct Statistics {
     /// Processes that the program was, if it made others. All counts are of all of them together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
+    /// What each program of these processes has used of the contexts, if there were others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramDocument>,
     /// Pages that processes have copied because they wrote to them while they shared them with others, if there were
     /// others.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,6 +89,64 @@ pub struct Statistics {
     pub by_function: Option<Vec<FunctionDocument>>,
     /// The DISE engine, if there were productions.
     pub dise: Option<DiseDocument>,
+}
+
+/// What a program has used of the contexts, of a run with several processes. A `fork` begins one, and so does an
+/// `execve`.
+#[derive(Debug, Serialize)]
+pub struct ProgramDocument {
+    /// Its number, as in `hps profile --process`.
+    pub number: usize,
+    /// The number of its process.
+    pub pid: u32,
+    /// The name of its file.
+    pub name: String,
+    /// Instructions that it has completed.
+    pub instructions: u64,
+    /// Cycles of contexts on which it was; null in a functional run.
+    pub cycles: Option<u64>,
+    /// Its branches, jumps, calls and returns, and those of them that were mispredicted; 0 where the machine does not
+    /// count them for each thread.
+    pub branch_events: u64,
+    /// See `branch_events`.
+    pub branch_mispredicted_events: u64,
+    /// Loads of the level 1 data cache, and those that missed; 0 likewise.
+    pub l1d_read_events: u64,
+    /// See `l1d_read_events`.
+    pub l1d_read_miss_events: u64,
+}
+
+impl ProgramDocument {
+    /// All of a run, which has completed so many instructions.
+    fn all(ran: &Ran, instructions: u64) -> Vec<ProgramDocument> {
+        let (process, timed) = (&ran.process, ran.timed.as_ref());
+        let first = ran.provenance.program.as_str();
+        // What a context has counted since the last system call is known where there is one.
+        let end = match timed {
+            Some(timed) if !timed.contexts.is_empty() => process.thread.hart.counters,
+            _ => GuestCounters {
+                cycle: timed.map_or(instructions, |timed| timed.core.cycles),
+                instret: instructions,
+                ..process.thread.hart.counters
+            },
+        };
+        let usage = process.usage(end);
+        let later = process.os.later_programs().iter();
+        let names = std::iter::once(first).chain(later.map(|image| image.name.as_str()));
+        let used = names.zip(usage).enumerate();
+        used.map(|(index, (name, usage))| ProgramDocument {
+            number: index + 1,
+            pid: usage.pid,
+            name: name.to_string(),
+            instructions: usage.counters.instret,
+            cycles: timed.map(|_| usage.counters.cycle),
+            branch_events: usage.events.branches,
+            branch_mispredicted_events: usage.events.branch_misses,
+            l1d_read_events: usage.events.l1d_reads,
+            l1d_read_miss_events: usage.events.l1d_read_misses,
+        })
+        .collect()
+    }
 }
 
 /// Sampled timing.
@@ -326,6 +388,10 @@ impl Statistics {
             ipc: cycles.map(|cycles| ratio(program, cycles)).or(sampled_ipc),
             sampling,
             processes: has_children.then(|| ran.process.os.processes_made()),
+            programs: match has_children {
+                true => ProgramDocument::all(ran, program),
+                false => Vec::new(),
+            },
             copied_pages: has_children.then(|| ran.process.os.copied_pages(&ran.process.mem)),
             host_seconds: ran.host_seconds,
             host_mips: if ran.host_seconds > 0.0 {

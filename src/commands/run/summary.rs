@@ -24,6 +24,7 @@ pub fn render(statistics: &Statistics) -> String {
         out += &cpi(stack, measured);
     }
     out += &by_core(statistics);
+    out += &by_program(statistics);
     if let Some(rates) = &statistics.rates {
         let mut table = Table::new(&[("rate", Align::Left), ("value", Align::Right)]);
         for (name, value) in rates {
@@ -165,6 +166,42 @@ fn by_core(statistics: &Statistics) -> String {
             format!("{:.4}", ratio(instructions, core.cycles)),
             format!("{:.2}%", 100.0 * ratio(idle, stack.total_slots)),
             mostly(stack),
+        ]);
+    }
+    format!("\n{}", table.render())
+}
+
+/// What each program of several processes did.
+fn by_program(statistics: &Statistics) -> String {
+    if statistics.programs.is_empty() {
+        return String::new();
+    }
+    let columns = [
+        ("program", Align::Right),
+        ("process", Align::Right),
+        ("file", Align::Left),
+        ("instructions", Align::Right),
+        ("cycles", Align::Right),
+        ("IPC", Align::Right),
+        ("mispredicted", Align::Right),
+        ("L1D misses", Align::Right),
+    ];
+    let mut table = Table::new(&columns);
+    for one in &statistics.programs {
+        let share = |part: u64, whole: u64| match whole {
+            0 => String::new(),
+            _ => format!("{:.2}%", 100.0 * ratio(part, whole)),
+        };
+        let ipc = |cycles| format!("{:.4}", ratio(one.instructions, cycles));
+        table.row([
+            one.number.to_string(),
+            one.pid.to_string(),
+            one.name.clone(),
+            grouped(one.instructions),
+            one.cycles.map_or_else(String::new, grouped),
+            one.cycles.map_or_else(String::new, ipc),
+            share(one.branch_mispredicted_events, one.branch_events),
+            share(one.l1d_read_miss_events, one.l1d_read_events),
         ]);
     }
     format!("\n{}", table.render())

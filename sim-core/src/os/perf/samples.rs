@@ -250,7 +250,11 @@ impl Event {
         let has = |field| sampling.fields & field != 0;
         let processor = Record::new().u32(place.processor).u32(0).done();
         let thread = Record::new().u32(place.pid).u32(place.tid).done();
-        let read: Vec<u8> = self.read(now).iter().flat_map(|w| w.to_le_bytes()).collect();
+        let read: Vec<u8> = self
+            .read(now)
+            .iter()
+            .flat_map(|w| w.to_le_bytes())
+            .collect();
         let counted = self.count(now).wrapping_sub(sampling.counted);
         let word = |value: u64| value.to_le_bytes().to_vec();
         let all = [

@@ -29,7 +29,7 @@ use self::stop::Change;
 use super::Linux;
 use crate::image::ProgramImage;
 use crate::memory::{Memory, MemoryError};
-use crate::process::{Guest, Thread};
+use crate::process::{Guest, ProgramUsage, Thread};
 
 /// The number of the process that takes care of those whose parent has ended. It is none of the run's.
 const INIT: u32 = 1;
@@ -133,6 +133,8 @@ pub(crate) struct Family {
     images: Images,
     /// The programs that processes have begun, without the first one.
     programs: Vec<Arc<ProgramImage>>,
+    /// What each program has used, the first one among them.
+    pub(crate) usage: Vec<ProgramUsage>,
     /// Empty memories of processes that have ended.
     spare: Vec<Memory>,
     /// Pages that memories have copied which are no more.
@@ -171,6 +173,7 @@ impl Family {
             spaces: 0,
             images: Images::default(),
             programs: Vec::new(),
+            usage: Vec::new(),
             spare: Vec::new(),
             copied_pages: 0,
             observed: None,

@@ -1,0 +1,90 @@
+//! What each program of a run with several processes has used of its contexts.
+
+use super::{HardwareEvents, Process};
+use crate::hart::GuestCounters;
+use crate::os::PID;
+
+/// What the contexts have counted while a program ran on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramUsage {
+    /// The number of its process; 0 if it has not run.
+    pub pid: u32,
+    /// Cycles, instructions and time. The system call with which it gives a context away, and the cycles until that is
+    /// done, count for the program that goes on.
+    pub counters: GuestCounters,
+    /// Events, where the machine [counts](super::OfferedEvents) them for each thread.
+    pub events: HardwareEvents,
+}
+
+/// What a context has counted up to the last time when that was given to a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Accounts {
+    counters: GuestCounters,
+    events: HardwareEvents,
+    /// The program on the context since then, and its process.
+    pub counts_for: Option<(u32, u32)>,
+}
+
+impl Accounts {
+    /// Those of the context on which a run begins.
+    pub(super) fn of_first() -> Accounts {
+        Accounts {
+            counts_for: Some((1, PID)),
+            ..Accounts::default()
+        }
+    }
+
+    /// The program that has used what has been counted since, and how much.
+    fn since(
+        &self,
+        counters: GuestCounters,
+        events: HardwareEvents,
+    ) -> Option<(u32, ProgramUsage)> {
+        let (program, pid) = self.counts_for?;
+        let usage = ProgramUsage {
+            pid,
+            counters: counters.since(self.counters),
+            events: events.since(self.events),
+        };
+        Some((program, usage))
+    }
+}
+
+/// Adds what a program has used to what it had used before.
+fn add(all: &mut Vec<ProgramUsage>, program: u32, usage: ProgramUsage) {
+    let index = program as usize - 1;
+    if all.len() <= index {
+        all.resize(index + 1, ProgramUsage::default());
+    }
+    let one = &mut all[index];
+    one.pid = usage.pid;
+    one.counters = one.counters.plus(usage.counters);
+    one.events = one.events.plus(usage.events);
+}
+
+impl Process {
+    /// Gives what the context has counted to the program that was on it, where there are, or were, several.
+    pub(super) fn account(&mut self) {
+        if self.guest.os.later_programs().is_empty() {
+            return;
+        }
+        let (counters, events) = (self.thread.hart.counters, self.thread.events);
+        if let Some((program, usage)) = self.accounts.since(counters, events) {
+            add(&mut self.guest.os.family.usage, program, usage);
+        }
+        self.accounts.counters = counters;
+        self.accounts.events = events;
+    }
+
+    /// What each program of the run has used, in the order of their numbers
+    /// ([`Linux::program_number`](crate::os::Linux::program_number)). `end` is what this context has counted at the end
+    /// of the run; what others have counted since their last system call is in none.
+    #[must_use]
+    pub fn usage(&self, end: GuestCounters) -> Vec<ProgramUsage> {
+        let mut all = self.guest.os.family.usage.clone();
+        if let Some((program, usage)) = self.accounts.since(end, self.thread.events) {
+            add(&mut all, program, usage);
+        }
+        all
+    }
+}
