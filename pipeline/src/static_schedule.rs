@@ -112,20 +112,32 @@ impl StaticScheduler {
     /// # Errors
     /// [`NotInOrder`] if it issues out of order.
     pub fn new(machine: &MachineConfig) -> Result<StaticScheduler, NotInOrder> {
-        let Scheduling::InOrder(order) = &machine.issue.scheduling else {
-            return Err(NotInOrder {
+        match machine.issue.scheduling {
+            Scheduling::InOrder(_) => Ok(StaticScheduler::in_order(machine)),
+            _ => Err(NotInOrder {
                 machine: machine.name.clone(),
-            });
+            }),
+        }
+    }
+
+    /// The rules that a machine would have if it issued in order, with its width, units and latencies: what an analysis has
+    /// to take for them that knows no others.
+    #[must_use]
+    pub fn in_order(machine: &MachineConfig) -> StaticScheduler {
+        let order = match &machine.issue.scheduling {
+            Scheduling::InOrder(order) => Some(order),
+            _ => None,
         };
-        Ok(StaticScheduler {
+        StaticScheduler {
             width: machine.issue.issue_width as usize,
-            slotted: order.slotting == Slotting::Alpha21164,
-            compare_and_branch_together: order.compare_and_branch_together,
+            slotted: order.is_some_and(|order| order.slotting == Slotting::Alpha21164),
+            compare_and_branch_together: order
+                .is_some_and(|order| order.compare_and_branch_together),
             traits: Traits::table(),
             units: UnitTable::new(&machine.units),
             hit_cycles: u64::from(machine.memory.l1d.hit_cycles),
             fp_load_extra_cycles: u64::from(machine.units.fp_load_extra_cycles),
-        })
+        }
     }
 
     /// Names of the pools of units, by the number in [`StaticStall::Unit`].

@@ -78,16 +78,23 @@ impl<'a> Analyst<'a> {
     /// # Errors
     /// [`NotInOrder`] if the machine issues out of order.
     pub fn new(code: &'a Code<'a>, machine: &MachineConfig) -> Result<Analyst<'a>, NotInOrder> {
+        StaticScheduler::new(machine)?;
+        Ok(Analyst::as_if_in_order(code, machine))
+    }
+
+    /// The same of any machine: out of order, the analysis takes it to issue in order, which it does not.
+    #[must_use]
+    pub fn as_if_in_order(code: &'a Code<'a>, machine: &MachineConfig) -> Analyst<'a> {
         let costs = Costs::of(machine);
-        Ok(Analyst {
+        Analyst {
             code,
-            scheduler: StaticScheduler::new(machine)?,
+            scheduler: StaticScheduler::in_order(machine),
             costs,
             rules: Rules {
                 longest_stall: 2.0 * costs.load_fill + costs.dtb_miss,
                 ..Rules::default()
             },
-        })
+        }
     }
 
     /// With other rules of the estimate.

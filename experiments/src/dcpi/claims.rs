@@ -3,7 +3,10 @@
 use hps_dcpi::analysis::frequency::{Point, Rules, cluster, estimate, ratios};
 use hps_dcpi::paper;
 
-use super::data::{Data, correlation};
+use hps_profilers::views::Level;
+
+use super::data::{Data, correlation, setting_of};
+use super::order::{BESIDE, HEAD, error_measure};
 use super::{MAIN_PERIOD, PERIODS};
 use crate::claims::{Claim, Draft, Section, Verdict};
 
@@ -27,6 +30,8 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
         named(data),
         ranges(data),
         random(data),
+        order(data),
+        head(data),
         overhead(data),
         configurations(data),
         handler(data),
@@ -288,6 +293,87 @@ fn ranges(data: &Data<'_>) -> Draft {
             let verdict = if ratio >= 0.75 { Verdict::Confirmed } else { Verdict::NotConfirmed };
             (format!("{:.1}%", 100.0 * ratio), verdict)
         }),
+    }
+}
+
+/// A number of each machine on which the analysis was tried, in percent, the machine in order first.
+fn by_machine(data: &Data<'_>, measure: &str, factor: f64) -> Option<Vec<(String, f64)>> {
+    let of = |machine: &&str| {
+        let mean = data.mean(&setting_of(machine), measure)?;
+        Some(((*machine).to_string(), factor * mean))
+    };
+    let all: Vec<_> = data.machines().iter().map(of).collect::<Option<_>>()?;
+    (all.len() > 1).then_some(all)
+}
+
+fn listed(all: &[(String, f64)]) -> String {
+    let each = all
+        .iter()
+        .map(|(machine, value)| format!("{machine} {value:.1}%"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn order(data: &Data<'_>) -> Draft {
+    let frequencies = by_machine(data, "frequency_within_10_percent", 1.0);
+    let edges = by_machine(data, "edge_within_10_percent", 1.0);
+    let found = frequencies.zip(edges).map(|(frequencies, edges)| {
+        let least_in_order = frequencies[0].1;
+        let verdict = match frequencies[1..]
+            .iter()
+            .all(|(_, share)| *share < least_in_order)
+        {
+            true => Verdict::Confirmed,
+            false => Verdict::NotConfirmed,
+        };
+        let text = format!(
+            "frequencies: {}; edges: {}",
+            listed(&frequencies),
+            listed(&edges)
+        );
+        (text, verdict)
+    });
+    Draft {
+        section: Section::Explained,
+        claim: "out of order the analysis finds fewer frequencies and edges within 10%".to_string(),
+        paper: "the paper assumes issue in order (section 6.1.3), without a number".to_string(),
+        rule: format!(
+            "confirmed if that is so of frequencies on every machine that issues out of order; a sample each {MAIN_PERIOD} cycles \
+             of the oldest instruction that has not issued, analyzed as if in order"
+        ),
+        found,
+    }
+}
+
+fn head(data: &Data<'_>) -> Draft {
+    let of = |policy| by_machine(data, &error_measure(policy, Level::Instruction), 100.0);
+    let found = of(HEAD).zip(of("tip")).map(|(head, tip)| {
+        let beside = BESIDE.iter().filter_map(|policy| {
+            let all = of(policy)?;
+            Some(format!("{policy}: {}", listed(&all)))
+        });
+        let text = std::iter::once(format!("head of the queue: {}", listed(&head)))
+            .chain(beside)
+            .collect::<Vec<_>>()
+            .join("; ");
+        let verdict = match head[1..]
+            .iter()
+            .zip(&tip[1..])
+            .all(|(head, tip)| head.1 > tip.1)
+        {
+            true => Verdict::Confirmed,
+            false => Verdict::NotConfirmed,
+        };
+        (text, verdict)
+    });
+    Draft {
+        section: Section::Explained,
+        claim: "out of order the head of the issue queue does not say who stalls".to_string(),
+        paper: "section 7 leaves it open".to_string(),
+        rule: format!(
+            "confirmed if samples of the head give more time to wrong instructions than TIP's on every machine that issues out \
+             of order; a sample each {MAIN_PERIOD} cycles, errors by instruction"
+        ),
+        found,
     }
 }
 

@@ -11,6 +11,14 @@ pub struct Data<'a> {
     measurements: Vec<&'a Measurement>,
 }
 
+/// The setting of what was measured on one of several machines.
+#[must_use]
+pub fn setting_of(machine: &str) -> String {
+    format!("{MACHINE}{machine}")
+}
+
+const MACHINE: &str = "machine=";
+
 /// The name of a bucket of a histogram of errors, by its place.
 #[must_use]
 pub fn bucket_name(at: usize) -> String {
@@ -42,6 +50,20 @@ impl<'a> Data<'a> {
             .map(|m| m.program.as_str())
             .collect();
         all.into_iter().collect()
+    }
+
+    /// The machines on which the analysis was tried, in the order in which that was measured.
+    #[must_use]
+    pub fn machines(&self) -> Vec<&'a str> {
+        let mut all = Vec::new();
+        for m in &self.measurements {
+            if let Some(machine) = m.setting.strip_prefix(MACHINE)
+                && !all.contains(&machine)
+            {
+                all.push(machine);
+            }
+        }
+        all
     }
 
     /// A number of each program, by name.

@@ -22,7 +22,7 @@ const CYCLES: Counted = Counted::CYCLES;
 const EVENT_PERIOD: u64 = 8;
 
 /// Periods around a mean, by a sixteenth to both sides: about as wide, for its length, as DCPI's.
-fn around(mean: u64) -> Range {
+pub(super) fn around(mean: u64) -> Range {
     let half = mean / 16;
     Range {
         least: mean - half,
@@ -30,14 +30,18 @@ fn around(mean: u64) -> Range {
     }
 }
 
-/// The counters: each period, every other event, and the eighty runs.
-fn plans() -> Vec<Plan> {
-    let cycles = |period, seed| Plan {
+/// A counter of cycles.
+pub(super) fn cycles(period: Range, seed: u64) -> Plan {
+    Plan {
         event: Event::Cycles,
         period,
         seed,
         turns: None,
-    };
+    }
+}
+
+/// The counters: each period, every other event, and the eighty runs.
+fn plans() -> Vec<Plan> {
     let mut plans: Vec<Plan> = PERIODS.map(|p| cycles(around(p), p)).to_vec();
     // The trace of the published period is that of the hash table.
     plans.push(cycles(Range::fixed(MAIN_PERIOD), 0));
@@ -113,10 +117,11 @@ pub(super) fn estimates(
     Ok(all)
 }
 
-struct Study<'a> {
-    program: &'a Program,
-    machine: &'a TimedMachine,
-    truth: &'a Truth,
+/// What is known of a program's run on a machine.
+pub(super) struct Study<'a> {
+    pub program: &'a Program,
+    pub machine: &'a TimedMachine,
+    pub truth: &'a Truth,
 }
 
 impl Study<'_> {
@@ -138,7 +143,8 @@ impl Study<'_> {
         samples
     }
 
-    fn accuracy(
+    /// Estimates from samples against the truth.
+    pub(super) fn accuracy(
         &self,
         samples: &Samples,
         setting: &str,
@@ -146,7 +152,7 @@ impl Study<'_> {
         is_main: bool,
     ) -> Result<Vec<Measurement>, String> {
         let code = Code::new(&self.program.image);
-        let analyst = Analyst::new(&code, &self.machine.config).map_err(|e| e.to_string())?;
+        let analyst = Analyst::as_if_in_order(&code, &self.machine.config);
         let mut accuracy = Accuracy::default();
         let mut summary = Summary::default();
         let mut procedures = Vec::new();

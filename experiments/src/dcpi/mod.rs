@@ -8,13 +8,14 @@
 mod claims;
 mod data;
 mod measure;
+pub mod order;
 
 use hps_lab::{Program, TimedMachine};
 use hps_pipeline::static_schedule::{NotInOrder, StaticScheduler};
 
 pub use claims::claims;
 pub(crate) use data::correlation;
-pub use data::{Data, bucket_name};
+pub use data::{Data, bucket_name, setting_of};
 
 use crate::cluster::{Effort, Keep};
 use crate::measurement::{Unit, UnitRecord, run_units};
@@ -40,6 +41,8 @@ pub struct DcpiStudy {
     pub programs: Vec<Program>,
     /// The machine, which issues in order.
     pub machine: TimedMachine,
+    /// Machines that need not, which the same analysis is tried on.
+    pub others: Vec<TimedMachine>,
 }
 
 impl DcpiStudy {
@@ -57,7 +60,11 @@ impl DcpiStudy {
     /// [`StoreError`] if results cannot be read or written.
     pub fn run(&self, keep: &Keep, observer: &dyn Observer) -> Result<Vec<UnitRecord>, StoreError> {
         let store = keep.units()?;
-        let units: Vec<Unit<'_>> = self.programs.iter().flat_map(|p| self.units(p)).collect();
+        let units: Vec<Unit<'_>> = self
+            .programs
+            .iter()
+            .flat_map(|p| self.units(p).into_iter().chain(self.units_of_others(p)))
+            .collect();
         let records = run_units(&units, &self.machine, &store, observer)?;
         keep.tidy(store)?;
         Ok(records)
@@ -82,5 +89,26 @@ impl DcpiStudy {
                 Box::new(|| measure::overhead(program, &self.machine)),
             ),
         ]
+    }
+
+    /// The analysis on each machine, this one first, beside other policies.
+    fn units_of_others<'a>(&'a self, program: &'a Program) -> Vec<Unit<'a>> {
+        let machines = match self.others.is_empty() {
+            true => &[][..],
+            false => std::slice::from_ref(&self.machine),
+        };
+        let machines = machines.iter().chain(&self.others);
+        let unit = |machine: &'a TimedMachine| Unit {
+            study: "dcpi-order",
+            title: format!(
+                "{} ({}) on {}, dcpi-order",
+                program.name, program.image.isa, machine.name
+            ),
+            key: serde_json::json!({ "period": MAIN_PERIOD, "on": machine.fingerprint() }),
+            program,
+            effort: Effort::runs(0.0, 2.0, machine.core),
+            run: Box::new(|| order::order(program, machine)),
+        };
+        machines.map(unit).collect()
     }
 }

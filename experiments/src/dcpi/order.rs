@@ -1,0 +1,98 @@
+//! What DCPI's assumption of issue in order costs: its analysis and its samples on machines of both kinds, beside other
+//! policies.
+
+use hps_dcpi::collect::Observer;
+use hps_dcpi::samples::{Event, Samples};
+use hps_lab::{Lab, Program, TimedMachine, Watch};
+pub use hps_profilers::views::Level;
+use hps_profilers::views::{FunctionMap, Levels};
+use hps_profilers::{Key, registry};
+
+use super::MAIN_PERIOD;
+use super::data::setting_of;
+use super::measure::{Study, around, cycles};
+use crate::measurement::Measurement;
+
+/// Policies of the table beside the head of the issue queue, by their names in the registry.
+pub const BESIDE: [&str; 3] = ["dcpi", "pebs", "tip"];
+
+/// The name under which samples of the head of the issue queue stand beside them.
+pub const HEAD: &str = "head";
+
+/// The measure of the error of a policy's samples at a level.
+#[must_use]
+pub fn error_measure(policy: &str, level: Level) -> String {
+    format!("{policy}_{}_error_ratio", level.name())
+}
+
+/// Estimates by the analysis, which takes the machine to issue in order, and errors of samples as they are.
+pub(super) fn order(program: &Program, machine: &TimedMachine) -> Result<Vec<Measurement>, String> {
+    let plan = cycles(around(MAIN_PERIOD), MAIN_PERIOD);
+    let observer = Observer::new(&machine.config, &[plan]);
+    let ran = Lab::of(program)
+        .timed_by(machine)
+        .watched_by(observer)
+        .run()
+        .map_err(|e| e.to_string())?;
+    let ran = ran.successful().map_err(|e| e.to_string())?;
+    let (mut sampled, truth) = ran.probe.finish();
+    let (_, counts) = sampled.remove(0);
+    let head: Vec<(Key, u64)> = counts
+        .by_pc
+        .iter()
+        .map(|(pc, count)| (Key::of_program(*pc), *count))
+        .collect();
+    let mut samples = Samples::default();
+    samples.events.insert(Event::Cycles, counts);
+    let setting = setting_of(&machine.name);
+    let study = Study {
+        program,
+        machine,
+        truth: &truth,
+    };
+    let mut all = study.accuracy(&samples, &setting, None, false)?;
+    all.extend(beside(program, machine, &setting, &head)?);
+    Ok(all)
+}
+
+/// Shares of time that samples give to wrong instructions and functions, held against the oracle.
+fn beside(
+    program: &Program,
+    machine: &TimedMachine,
+    setting: &str,
+    head: &[(Key, u64)],
+) -> Result<Vec<Measurement>, String> {
+    let profilers = BESIDE.into_iter().filter_map(registry::find);
+    let profilers: Vec<&registry::Profiler> = profilers.collect();
+    let watch = Watch {
+        samplers: profilers
+            .iter()
+            .map(|p| ((p.policy)(), p.period_of(MAIN_PERIOD, 1)))
+            .collect(),
+        ..Watch::default()
+    };
+    let truth = Lab::of(program).timed_by(machine).watched(watch);
+    let truth = truth.map_err(|e| e.to_string())?;
+    let functions = FunctionMap::new(&program.image, &truth.exact);
+    let levels = Levels::new(&truth.exact, &program.image, &functions);
+    let executed = truth.exact.executed();
+    let mut found = vec![(HEAD, head.to_vec())];
+    for (profiler, sampled) in profilers.iter().zip(&truth.sampled) {
+        let weights = sampled.by_instruction(&executed).into_iter().collect();
+        found.push((profiler.name, weights));
+    }
+    let wanted = [Level::Instruction, Level::Function];
+    let errors = found.iter().flat_map(|(name, weights)| {
+        let errors = levels.errors(weights.iter().copied()).into_iter();
+        errors
+            .filter(|(level, _)| wanted.contains(level))
+            .map(|(level, error)| {
+                let measure = error_measure(name, level);
+                Measurement {
+                    setting: setting.to_string(),
+                    ..Measurement::new(program, "dcpi", &measure, error)
+                }
+            })
+    });
+    Ok(errors.collect())
+}
