@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Chip, CopyTerms, CpiStack, PageFaults, PipelineProbe};
+use hps_pipeline::core::{Cause, Chip, CopyTerms, CpiStack, PageFaults, PipelineProbe};
 use hps_pipeline::memsys::MemoryStats;
 use hps_shadow::Graphs;
 use hps_shadow::control::LoadController;
@@ -123,14 +123,30 @@ pub struct OnChip {
     pub apart: u64,
 }
 
+impl ChipRun {
+    /// Cycles in which the program's context was idle: the operating system had it, or the program waited.
+    fn idle_cycles(&self) -> i64 {
+        let width = (self.cpi.total() / self.cycles.max(1)).max(1);
+        (self.cpi.get(Cause::Idle) / width) as i64
+    }
+}
+
 impl OnChip {
     /// Cycles that the parent lost to shadows while it ran: caches, buses and core that it shared with them, and what
-    /// interruptions left of its caches and predictors. Can be below 0.
+    /// interruptions left of its caches and predictors.
     #[must_use]
     pub fn lost_cycles(&self, alone: &ChipRun) -> i64 {
+        let slower = self.run.cycles as i64 - alone.cycles as i64;
+        slower - (self.run.idle_cycles() - alone.idle_cycles())
+    }
+
+    /// Cycles that signals, forks, waits and page faults had the parent's context for at once, so that their sum has them
+    /// twice: a signal comes while a fault is served.
+    #[must_use]
+    pub fn overlapping_cycles(&self, alone: &ChipRun) -> i64 {
         let taken =
             self.signal_cycles + self.fork_cycles + self.waiting_cycles + self.faults.cycles;
-        self.run.cycles as i64 - alone.cycles as i64 - taken as i64
+        taken as i64 - (self.run.idle_cycles() - alone.idle_cycles())
     }
 }
 

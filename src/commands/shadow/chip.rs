@@ -41,6 +41,8 @@ pub(super) fn costs(
             String::new(),
         );
     }
+    let twice = chip.overlapping_cycles(&alone.run) as f64;
+    row("  less: two of these at once", of(-twice), String::new());
     let lost = chip.lost_cycles(&alone.run) as f64;
     row("  the rest: shared parts of the chip", of(lost), "–".into());
     row(
