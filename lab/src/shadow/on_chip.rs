@@ -140,13 +140,13 @@ impl OnChip {
         slower - (self.run.idle_cycles() - alone.idle_cycles())
     }
 
-    /// Cycles that signals, forks, waits and page faults had the parent's context for at once, so that their sum has them
-    /// twice: a signal comes while a fault is served.
+    /// Cycles in which the parent's context was idle beside what signals, forks, waits and page faults had it for. Below 0
+    /// if some of these came while others were served, so that their sum has cycles twice.
     #[must_use]
-    pub fn overlapping_cycles(&self, alone: &ChipRun) -> i64 {
+    pub fn idle_beside_cycles(&self, alone: &ChipRun) -> i64 {
         let taken =
             self.signal_cycles + self.fork_cycles + self.waiting_cycles + self.faults.cycles;
-        taken as i64 - (self.run.idle_cycles() - alone.idle_cycles())
+        self.run.idle_cycles() - alone.idle_cycles() - taken as i64
     }
 }
 

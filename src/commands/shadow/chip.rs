@@ -41,8 +41,12 @@ pub(super) fn costs(
             String::new(),
         );
     }
-    let twice = chip.overlapping_cycles(&alone.run) as f64;
-    row("  less: two of these at once", of(-twice), String::new());
+    let beside = chip.idle_beside_cycles(&alone.run) as f64;
+    row(
+        "  idle beside, less what coincides",
+        of(beside),
+        String::new(),
+    );
     let lost = chip.lost_cycles(&alone.run) as f64;
     row("  the rest: shared parts of the chip", of(lost), "–".into());
     row(
