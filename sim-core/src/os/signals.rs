@@ -31,8 +31,7 @@ const MOST_QUEUED: usize = 4096;
 pub(super) const SS_ONSTACK: u32 = 1;
 pub(super) const SS_DISABLE: u32 = 2;
 pub(super) const SS_AUTODISARM: u32 = 1 << 31;
-
-const SI_KERNEL: i32 = 0x80;
+pub(super) const SI_KERNEL: i32 = 0x80;
 
 /// A signal that the kernel itself raises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,11 @@ use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::errno::Errno;
 use super::readiness::READABLE;
 use super::record::{Record, read_words, write_optional};
-use super::signals::{LAST_SIGNAL, SigInfo, Signal};
+use super::signals::{LAST_SIGNAL, SI_KERNEL, SigInfo, Signal};
 use super::time::{Clock, NANOS_PER_SECOND, clock, pair, read_duration};
 use crate::memory::Memory;
 use crate::process::Thread;
 
-const SI_KERNEL: i32 = 0x80;
 const SI_TIMER: i32 = -2;
 /// `TIMER_ABSTIME` and `TFD_TIMER_ABSTIME`
 const ABSOLUTE: u64 = 1;

@@ -5,12 +5,10 @@ use super::super::abi::FcntlCommand;
 use super::super::errno::Errno;
 use super::super::readiness::READABLE;
 use super::super::record::Record;
-use super::super::signals::{LAST_SIGNAL, SigInfo, Signal};
+use super::super::signals::{LAST_SIGNAL, SI_KERNEL, SigInfo, Signal};
 use super::PerfFile;
 use crate::memory::Memory;
 use crate::process::Thread;
-
-const SI_KERNEL: i32 = 0x80;
 
 /// Who owns a descriptor: the kinds of `struct f_owner_ex`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
