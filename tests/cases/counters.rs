@@ -141,7 +141,7 @@ fn programs_take_samples_of_themselves_with_perf_event_open() {
     // 1,000 instructions are a period; the first loop has three times as many as the second one.
     const EXPECTED: &str = "mapped 1, twice 0\nfirst 60, second 20, wrong 0\nevents 1\nfits 1\nlost 1\nset 1 1 1 1\n\
                             three 3, the last 1, right 3\nlater 3 4\nno owner 1\nnothing 0\nwoken 1\nsome 1, early 0\n\
-                            refused 1 1 1\nunmapped\n";
+                            refused 1 1 1\nunmapped\nnever 1\n";
     for isa in Isa::BOTH {
         let program = build(isa, "perf_samples.c", &["-O2", "-pthread"]);
         for mode in [

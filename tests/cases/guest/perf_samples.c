@@ -221,6 +221,14 @@ static void refused(void)
     munmap(ring.page, (size_t)(2 * page));
     first(10000);
     printf("unmapped\n");
+    /* An event that never comes: each of them would be a sample. */
+    a = attributes(PERF_COUNT_SW_DUMMY, 1);
+    a.type = PERF_TYPE_SOFTWARE;
+    fd = open_event(a);
+    ring = map(fd, 1);
+    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    first(100000);
+    printf("never %d\n", ring.page->data_head == 0);
 }
 
 int main(void)

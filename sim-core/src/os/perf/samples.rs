@@ -162,6 +162,8 @@ impl Event {
         };
         let left = sampling.next.saturating_sub(self.progress(sampling, now));
         let wait_ns = match (sampling.every, self.counts) {
+            // Tools open such events for their records alone.
+            (Every::Events(_), Counts::Nothing) => u64::MAX,
             (Every::Nanoseconds(_), _) | (_, Counts::Nanoseconds) => left,
             _ => left / MOST_IN_NS,
         };
