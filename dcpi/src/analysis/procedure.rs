@@ -82,7 +82,7 @@ impl<'a> Analyst<'a> {
         Ok(Analyst::as_if_in_order(code, machine))
     }
 
-    /// The same of any machine: out of order, the analysis takes it to issue in order, which it does not.
+    /// The analysis of a program that ran on any machine. One that issues out of order is taken to issue in order.
     #[must_use]
     pub fn as_if_in_order(code: &'a Code<'a>, machine: &MachineConfig) -> Analyst<'a> {
         let costs = Costs::of(machine);

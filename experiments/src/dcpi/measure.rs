@@ -56,6 +56,17 @@ fn plans() -> Vec<Plan> {
     plans
 }
 
+/// Runs a program to its end under an observer, which is given back.
+pub(super) fn observed(
+    program: &Program,
+    machine: &TimedMachine,
+    observer: Observer,
+) -> Result<Observer, String> {
+    let lab = Lab::of(program).timed_by(machine).watched_by(observer);
+    let ran = lab.run().map_err(|e| e.to_string())?;
+    Ok(ran.successful().map_err(|e| e.to_string())?.probe)
+}
+
 /// What one program gives: estimates against the truth at all periods, culprits, the hash table.
 pub(super) fn estimates(
     program: &Program,
@@ -64,14 +75,9 @@ pub(super) fn estimates(
     let plans = plans();
     let main = PERIODS.iter().position(|p| *p == MAIN_PERIOD).unwrap_or(0);
     let observer = Observer::new(&machine.config, &plans).tracing(main);
-    let ran = Lab::of(program)
-        .timed_by(machine)
-        .watched_by(observer)
-        .run()
-        .map_err(|e| e.to_string())?;
-    let ran = ran.successful().map_err(|e| e.to_string())?;
-    let trace = ran.probe.trace().to_vec();
-    let (sampled, truth) = ran.probe.finish();
+    let observer = observed(program, machine, observer)?;
+    let trace = observer.trace().to_vec();
+    let (sampled, truth) = observer.finish();
     let (periods, rest) = sampled.split_at(PERIODS.len());
     let (fixed, rest) = rest.split_at(1);
     let events: Vec<(Event, Counts)> = rest
@@ -117,7 +123,7 @@ pub(super) fn estimates(
     Ok(all)
 }
 
-/// What is known of a program's run on a machine.
+/// A program, the machine that it ran on, and what really happened there.
 pub(super) struct Study<'a> {
     pub program: &'a Program,
     pub machine: &'a TimedMachine,

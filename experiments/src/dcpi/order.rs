@@ -10,7 +10,7 @@ use hps_profilers::{Key, registry};
 
 use super::MAIN_PERIOD;
 use super::data::setting_of;
-use super::measure::{Study, around, cycles};
+use super::measure::{Study, around, cycles, observed};
 use crate::measurement::Measurement;
 
 /// Policies of the table beside the head of the issue queue, by their names in the registry.
@@ -29,13 +29,7 @@ pub fn error_measure(policy: &str, level: Level) -> String {
 pub(super) fn order(program: &Program, machine: &TimedMachine) -> Result<Vec<Measurement>, String> {
     let plan = cycles(around(MAIN_PERIOD), MAIN_PERIOD);
     let observer = Observer::new(&machine.config, &[plan]);
-    let ran = Lab::of(program)
-        .timed_by(machine)
-        .watched_by(observer)
-        .run()
-        .map_err(|e| e.to_string())?;
-    let ran = ran.successful().map_err(|e| e.to_string())?;
-    let (mut sampled, truth) = ran.probe.finish();
+    let (mut sampled, truth) = observed(program, machine, observer)?.finish();
     let (_, counts) = sampled.remove(0);
     let head: Vec<(Key, u64)> = counts
         .by_pc

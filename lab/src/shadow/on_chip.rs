@@ -27,8 +27,8 @@ use hps_sim_core::probe::Probe;
 
 use super::outcome::{End, ShadowOutcome};
 use super::seen::{Seen, end_of};
-use super::triggers::{Convergence, Phases, Trigger};
-use super::{ShadowOptions, Timeline, When};
+use super::triggers::Trigger;
+use super::{ShadowOptions, Timeline};
 use crate::error::LabError;
 use crate::loops::TimedLoop;
 use crate::program::Program;
@@ -109,7 +109,7 @@ pub struct OnChip {
     pub signal_cycles: u64,
     /// Those for forks.
     pub fork_cycles: u64,
-    /// Cycles in which the parent waited for a context for its next shadow ([`When::EndToEnd`]).
+    /// Cycles in which the parent waited for a context for its next shadow ([`When::EndToEnd`](super::When::EndToEnd)).
     pub waiting_cycles: u64,
     /// Page faults of the parent.
     pub faults: PageFaults,
@@ -218,16 +218,9 @@ struct Run<'a, 'b> {
 
 impl<'a> Run<'a, '_> {
     fn run(mut self, alone: &Alone) -> Result<(ShadowOutcome<'a>, OnChip), LabError> {
-        let (stop, average_live) = match self.options.when {
-            When::Load { load, period_ns } => self.at_signals(load, period_ns, Trigger::Always)?,
-            When::Phase { load, period_ns } => {
-                self.at_signals(load, period_ns, Trigger::Phase(Phases::default()))?
-            }
-            When::Convergence { load, period_ns } => {
-                let trigger = Trigger::Convergence(Convergence::default());
-                self.at_signals(load, period_ns, trigger)?
-            }
-            When::EndToEnd => (self.end_to_end()?, 1.0),
+        let (stop, average_live) = match Trigger::of(self.options.when) {
+            Some((load, period_ns, trigger)) => self.at_signals(load, period_ns, trigger)?,
+            None => (self.end_to_end()?, 1.0),
         };
         self.collect();
         let followed = std::mem::take(&mut self.chip.probe_mut().0);

@@ -10,8 +10,8 @@ use hps_sim_core::process::Process;
 
 use super::outcome::ShadowOutcome;
 use super::seen::Seen;
-use super::triggers::{Convergence, Phases, Trigger};
-use super::{ShadowOptions, Timeline, When};
+use super::triggers::Trigger;
+use super::{ShadowOptions, Timeline};
 
 /// A run with shadows.
 pub(super) struct Run<'a, 'b> {
@@ -62,16 +62,9 @@ impl<'a, 'b> Run<'a, 'b> {
     }
 
     pub(super) fn run(mut self) -> Result<ShadowOutcome<'a>, MemoryError> {
-        let (stop, average_live) = match self.options.when {
-            When::Load { load, period_ns } => self.at_signals(load, period_ns, Trigger::Always)?,
-            When::Phase { load, period_ns } => {
-                self.at_signals(load, period_ns, Trigger::Phase(Phases::default()))?
-            }
-            When::Convergence { load, period_ns } => {
-                let trigger = Trigger::Convergence(Convergence::default());
-                self.at_signals(load, period_ns, trigger)?
-            }
-            When::EndToEnd => (self.end_to_end()?, 1.0),
+        let (stop, average_live) = match Trigger::of(self.options.when) {
+            Some((load, period_ns, trigger)) => self.at_signals(load, period_ns, trigger)?,
+            None => (self.end_to_end()?, 1.0),
         };
         self.leave_stretches(u64::MAX);
         let (out, seen) = (self.out, self.seen);

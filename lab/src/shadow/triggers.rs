@@ -4,6 +4,8 @@ use hps_profile::{Edge, Profile};
 use hps_shadow::accuracy::overlap;
 use hps_shadow::profiles::Profiles;
 
+use super::When;
+
 /// What decides beside the load.
 pub(super) enum Trigger {
     /// Nothing.
@@ -15,6 +17,19 @@ pub(super) enum Trigger {
 }
 
 impl Trigger {
+    /// The load, the time between two signals in nanoseconds, and what decides at them; `None`: shadows begin at none.
+    pub fn of(when: When) -> Option<(f64, f64, Trigger)> {
+        Some(match when {
+            When::Load { load, period_ns } => (load, period_ns, Trigger::Always),
+            When::Phase { load, period_ns } => (load, period_ns, Trigger::Phase(Phases::default())),
+            When::Convergence { load, period_ns } => {
+                let trigger = Trigger::Convergence(Convergence::default());
+                (load, period_ns, trigger)
+            }
+            When::EndToEnd => return None,
+        })
+    }
+
     /// Whether a shadow at this signal is worth it: the program has executed so many instructions in so many nanoseconds.
     pub fn wants(&mut self, instructions: u64, ns: f64) -> bool {
         match self {
