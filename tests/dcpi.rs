@@ -11,6 +11,8 @@ fn claims_are_held_against_a_program() {
         "here: 1549 by the rule; 1527 without the ratio 1636",
         "[confirmed] samples whose frequency is within 15% of the truth",
         "[confirmed] edge executions whose frequency is within 10% of the truth",
+        "[holds] edge samples give better estimates of edges",
+        "[holds] edge samples tell where branches lead",
         "[confirmed] eighty runs give better frequencies than one",
         "[confirmed] stalls without a cause",
         "[holds] no sample is lost",

@@ -11,6 +11,29 @@ fn collect(hps: &Hps, more: &[&str]) -> crate::support::Run {
     hps.run(&[&base[..], more, &["minicc", "small"]].concat())
 }
 
+#[test]
+fn edge_samples_are_kept_and_told() {
+    let hps = Hps::new();
+    let run = collect(&hps, &["--follow", "transfer"]);
+    assert!(run.stderr.contains(" edges;"), "{}", run.stderr);
+    let drawn = |name: &str| {
+        hps.run(&["dcpi", "cfg", "execute.constprop.0", "-o", name])
+            .expect_code(0);
+        std::fs::read_to_string(hps.path(name)).expect("the drawing")
+    };
+    let before = drawn("transfer.dot");
+    collect(&hps, &["--follow", "4"]).expect_code(0);
+    assert_ne!(drawn("both.dot"), before, "edge samples add up");
+    for (value, wanted) in [("0", "from 1 to 1024"), ("branch", "from 1 to 1024")] {
+        let run = collect(&hps, &["--follow", value]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains(wanted), "{}", run.stderr);
+    }
+    let run = collect(&hps, &["--follow", "1", "--charged"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("--charged"), "{}", run.stderr);
+}
+
 /// All samples of cycles that `prof` counts.
 fn samples(hps: &Hps, options: &[&str]) -> u64 {
     let text = hps

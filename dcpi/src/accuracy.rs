@@ -5,9 +5,10 @@ use hps_sim_core::cfg::EdgeKind;
 use hps_sim_core::inst::OpClass;
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::directions::shares;
 use crate::analysis::{Confidence, Kind, Procedure};
 use crate::collect::truth::{Spent, Truth};
-use crate::samples::{Event, Samples};
+use crate::samples::{Counts, Event, Samples};
 
 /// Weights by relative error: twenty buckets of five percent around zero, and one on either side.
 ///
@@ -91,6 +92,17 @@ pub struct Explained {
     pub ranged: f64,
 }
 
+/// How far edge samples tell the directions of blocks with several edges, in executions of these edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Directions {
+    /// All of them.
+    pub executions: f64,
+    /// Those out of blocks with edge samples.
+    pub met: f64,
+    /// Those of edges whose share of edge samples is within 10% of the true share.
+    pub within_10: f64,
+}
+
 /// The accuracy of a program's profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
@@ -102,6 +114,8 @@ pub struct Accuracy {
     pub edges: Histogram,
     /// Cycles of instructions at the head, weighted by samples.
     pub cycles: Histogram,
+    /// Directions by edge samples alone.
+    pub directions: Directions,
     /// Stalls and their causes.
     pub explained: Explained,
     /// Samples of dynamic stalls to which the analysis gives no cause.
@@ -116,6 +130,7 @@ impl Accuracy {
         };
         let period = counts.period.mean();
         self.samples += procedure.samples;
+        self.direct(procedure, counts, truth);
         for row in &procedure.rows {
             let truth_row = truth.rows.get(&row.pc).copied().unwrap_or_default();
             let executions = truth_row.executions as f64;
@@ -141,6 +156,29 @@ impl Accuracy {
                     self.edges
                         .add(estimate, executions as f64, executions as f64);
                 }
+            }
+        }
+    }
+
+    /// Adds what the edge samples of a procedure tell.
+    fn direct(&mut self, procedure: &Procedure, counts: &Counts, truth: &Truth) {
+        let cfg = &procedure.cfg;
+        for (at, edge) in cfg.edges.iter().enumerate() {
+            if edge.from < cfg.blocks.len() && cfg.out_of(edge.from).len() > 1 {
+                let executions = edge_executions(procedure, at, truth).unwrap_or(0);
+                self.directions.executions += executions as f64;
+            }
+        }
+        for share in shares(cfg, counts) {
+            let last = cfg.block_insts(cfg.edges[share.edge].from).last();
+            let all = last.map_or(0, |last| truth.executions(last.pc));
+            let Some(executions @ 1..) = edge_executions(procedure, share.edge, truth) else {
+                continue;
+            };
+            let executions = executions as f64;
+            self.directions.met += executions;
+            if (share.ratio() * all as f64 / executions - 1.0).abs() <= 0.10 {
+                self.directions.within_10 += executions;
             }
         }
     }

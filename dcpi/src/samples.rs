@@ -94,12 +94,15 @@ impl Range {
 }
 
 /// The samples of one event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Between two samples, in events.
     pub period: Range,
     /// Samples by address.
     pub by_pc: BTreeMap<u64, u64>,
+    /// Edge samples: transfers of control that were seen at samples or behind them, from the address of the transfer to
+    /// where the program went on.
+    pub by_edge: BTreeMap<(u64, u64), u64>,
 }
 
 impl Counts {
@@ -109,7 +112,24 @@ impl Counts {
         Counts {
             period,
             by_pc: BTreeMap::new(),
+            by_edge: BTreeMap::new(),
         }
+    }
+
+    /// Adds other samples of the same period.
+    pub fn add(&mut self, other: &Counts) {
+        for (pc, count) in &other.by_pc {
+            *self.by_pc.entry(*pc).or_default() += count;
+        }
+        for (edge, count) in &other.by_edge {
+            *self.by_edge.entry(*edge).or_default() += count;
+        }
+    }
+
+    /// Whether nothing was sampled.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_pc.is_empty() && self.by_edge.is_empty()
     }
 
     /// All samples.
@@ -132,7 +152,7 @@ impl Counts {
 }
 
 /// The samples of a program, by event.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Samples {
     /// By event, for those that were sampled.
     pub events: BTreeMap<Event, Counts>,

@@ -3,7 +3,7 @@
 use hps_dcpi::accuracy::dynamic_stalls;
 use hps_dcpi::analysis::{Analyst, Kind, Procedure};
 use hps_dcpi::collect::truth::{Spent, Truth};
-use hps_dcpi::collect::{Observer, Plan};
+use hps_dcpi::collect::{Follow, Observer, Plan};
 use hps_dcpi::samples::{Event, Range, Samples};
 use hps_pipeline::core::Chip;
 use hps_sim_core::cfg::Code;
@@ -27,6 +27,7 @@ fn analyze(program: &Program) -> (Samples, Truth, Procedure) {
         },
         seed: 3,
         turns: None,
+        follow: Follow::Nothing,
     });
     let observer = Observer::new(&machine, &plans);
     let mut core = Chip::with(&machine, program.process(), NoEditor, observer);

@@ -1,11 +1,13 @@
 //! Whole programs on `ev5`: estimates against exact counts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hps_dcpi::accuracy::Accuracy;
 use hps_dcpi::analysis::Analyst;
-use hps_dcpi::collect::{Observer, Plan};
-use hps_dcpi::samples::{Event, Range};
+use hps_dcpi::collect::truth::Truth;
+use hps_dcpi::collect::{Follow, Observer, Plan};
+use hps_dcpi::samples::{Counts, Event, Range};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Chip;
 use hps_sim_core::cfg::Code;
@@ -16,8 +18,7 @@ use hps_sim_core::os::Output;
 use hps_sim_core::process::{Process, ProcessConfig};
 use hps_workloads::Size;
 
-/// The accuracy of a program's profile with a sample each so many cycles, over its first instructions.
-pub fn accuracy(name: &str, isa: Isa, period: u64, limit: u64) -> Accuracy {
+fn process(name: &str, isa: Isa) -> (Arc<ProgramImage>, Process) {
     let workload = hps_workloads::find(name).expect("the program exists");
     let bytes = workload.image(isa.name()).expect("every program has one");
     let image = Arc::new(ProgramImage::parse(bytes, name).expect("a program"));
@@ -28,6 +29,17 @@ pub fn accuracy(name: &str, isa: Isa, period: u64, limit: u64) -> Accuracy {
         ..ProcessConfig::default()
     };
     let process = Process::new(image.clone(), &config).expect("the program fits into memory");
+    (image, process)
+}
+
+/// The accuracy of a program's profile with a sample each so many cycles, over its first instructions.
+pub fn accuracy(name: &str, isa: Isa, period: u64, limit: u64) -> Accuracy {
+    followed(name, isa, period, limit, Follow::Nothing)
+}
+
+/// The same of samples that tell where the program goes on.
+fn followed(name: &str, isa: Isa, period: u64, limit: u64, follow: Follow) -> Accuracy {
+    let (image, process) = process(name, isa);
     let machine = MachineConfig::preset("ev5").expect("the preset exists");
     let plans = Event::ALL.map(|event| Plan {
         event,
@@ -39,6 +51,7 @@ pub fn accuracy(name: &str, isa: Isa, period: u64, limit: u64) -> Accuracy {
         },
         seed: 7,
         turns: None,
+        follow,
     });
     let observer = Observer::new(&machine, &plans);
     let mut core = Chip::with(&machine, process, NoEditor, observer);
@@ -97,4 +110,86 @@ fn compressed_code_is_analyzed_too() {
     let found = accuracy("place", Isa::Riscv64, 32, 1_000_000);
     let shares = found.frequencies.shares();
     assert!(shares[2] > 60.0, "{shares:?}");
+}
+
+#[test]
+fn edge_samples_give_better_edges_and_no_worse_frequencies() {
+    let programs = [
+        ("netsimplex", Isa::Alpha),
+        ("chess", Isa::Alpha),
+        ("minicc", Isa::Riscv64),
+    ];
+    let mut gained = [0.0; 2];
+    for (name, isa) in programs {
+        let shares = |follow| {
+            let found = followed(name, isa, 64, 1_500_000, follow);
+            [found.frequencies.shares()[1], found.edges.shares()[1]]
+        };
+        let (without, with) = (shares(Follow::Nothing), shares(Follow::Next(4)));
+        for at in 0..2 {
+            gained[at] += (with[at] - without[at]) / programs.len() as f64;
+        }
+    }
+    assert!(gained[0] > -3.0 && gained[1] > 5.0, "{gained:?} points");
+}
+
+/// The samples of cycles of a program by plan, and the truth.
+fn sampled(name: &str, follows: &[Follow]) -> (Vec<Counts>, Truth) {
+    let (_, process) = process(name, Isa::Alpha);
+    let machine = MachineConfig::preset("ev5").expect("the preset exists");
+    let plans = follows.iter().map(|follow| Plan {
+        event: Event::Cycles,
+        period: Range::new(28, 36).expect("a range"),
+        seed: 9,
+        turns: None,
+        follow: *follow,
+    });
+    let observer = Observer::new(&machine, &plans.collect::<Vec<_>>());
+    let mut core = Chip::with(&machine, process, NoEditor, observer);
+    core.run(300_000);
+    let (samples, truth) = core.finish().probe.finish();
+    (
+        samples.into_iter().map(|(_, counts)| counts).collect(),
+        truth,
+    )
+}
+
+#[test]
+fn one_instruction_further_is_what_the_sampled_transfer_tells() {
+    let (samples, truth) = sampled(
+        "minicc",
+        &[Follow::Transfer, Follow::Next(1), Follow::Next(6)],
+    );
+    let [transfer, next, longer] = &samples[..] else {
+        unreachable!("three plans");
+    };
+    assert_eq!(transfer, next);
+    assert_eq!(transfer.by_pc, longer.by_pc, "following changes no sample");
+    let mut from: BTreeMap<u64, u64> = BTreeMap::new();
+    for (edge, count) in &longer.by_edge {
+        assert!(
+            truth.transfers.contains_key(edge),
+            "{edge:x?} was never taken"
+        );
+        assert!(transfer.by_edge.get(edge).is_none_or(|few| few <= count));
+    }
+    for (edge, count) in &transfer.by_edge {
+        *from.entry(edge.0).or_default() += count;
+    }
+    // Each sample of a transfer is an edge sample, but for one at the very end.
+    let of_transfers = |pc: &u64| truth.transfers.keys().any(|(from, _)| from == pc);
+    let sampled: u64 = transfer
+        .by_pc
+        .iter()
+        .filter(|(pc, _)| of_transfers(pc))
+        .map(|(_, n)| n)
+        .sum();
+    let edges: u64 = from.values().sum();
+    assert!(
+        sampled > 1000 && sampled - edges <= 1,
+        "{sampled} samples, {edges} edge samples"
+    );
+    for (pc, count) in &from {
+        assert!(transfer.by_pc[pc] - count <= 1, "{pc:x}");
+    }
 }

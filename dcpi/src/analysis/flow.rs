@@ -90,7 +90,7 @@ fn solve(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::propagate;
     use crate::analysis::equivalence::Classes;
     use crate::analysis::frequency::{Confidence, Estimate};
@@ -98,7 +98,8 @@ mod tests {
     use hps_sim_core::image::ProgramImage;
     use hps_sim_core::random::Random;
 
-    fn graphs() -> Vec<Cfg> {
+    /// Graphs of functions of a program.
+    pub(in crate::analysis) fn graphs() -> Vec<Cfg> {
         let workload = hps_workloads::find("minicc").expect("the program exists");
         let bytes = workload.image("alpha").expect("an image");
         let image = ProgramImage::parse(bytes, "minicc").expect("a program");
@@ -115,7 +116,7 @@ mod tests {
     }
 
     /// Executions of every edge and block of a number of random walks from the entry to the exit.
-    fn walk(cfg: &Cfg, random: &mut Random) -> (Vec<f64>, Vec<f64>) {
+    pub(in crate::analysis) fn walk(cfg: &Cfg, random: &mut Random) -> (Vec<f64>, Vec<f64>) {
         let (mut blocks, mut edges) = (vec![0.0; cfg.blocks.len()], vec![0.0; cfg.edges.len()]);
         for _ in 0..20 {
             let mut node = cfg.entry();

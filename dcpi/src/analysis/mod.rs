@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `equivalence` | classes of blocks and edges that run equally often |
 //! | `frequency` | the estimate of a class from its samples, with a confidence |
+//! | `directions` | estimates that agree with the shares of edges in edge samples |
 //! | `flow` | estimates of classes without samples, by flow constraints |
 //! | `procedure` | a procedure by instruction: all of it put together |
 //! | `costs` | how long at most what may delay an instruction takes on a machine |
@@ -14,6 +15,7 @@
 mod costs;
 mod culprits;
 mod definitions;
+pub mod directions;
 pub mod equivalence;
 pub mod flow;
 pub mod frequency;

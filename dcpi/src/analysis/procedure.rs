@@ -7,6 +7,7 @@ use hps_sim_core::symbols::Function;
 
 use super::costs::Costs;
 use super::culprits::{Bounds, Culprit, Suspect};
+use super::directions::{agree, shares};
 use super::equivalence::Classes;
 use super::flow::propagate;
 use super::frequency::{Estimate, Point, Rules, estimate};
@@ -119,6 +120,9 @@ impl<'a> Analyst<'a> {
             .map(|block| self.scheduler.schedule(cfg.block_insts(block)))
             .collect();
         let mut estimates = self.estimates(&cfg, &classes, &schedules, samples);
+        if let Some(counts) = samples.of(Event::Cycles).filter(|c| !c.by_edge.is_empty()) {
+            agree(&cfg, &classes, &shares(&cfg, counts), &mut estimates);
+        }
         propagate(&cfg, &classes, &mut estimates);
         let rows = self.rows(&cfg, &classes, &estimates, schedules, samples);
         Procedure {

@@ -5,4 +5,4 @@ mod sampler;
 pub mod truth;
 
 pub use observer::Observer;
-pub use sampler::{DELIVERY_CYCLES, Plan};
+pub use sampler::{DELIVERY_CYCLES, Follow, Plan};

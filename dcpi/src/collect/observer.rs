@@ -19,7 +19,7 @@ use hps_pipeline::core::{Cause, IssueStall, PipelineProbe, StageRecord};
 use hps_sim_core::inst::{OpClass, reg};
 use hps_sim_core::probe::Probe;
 
-use super::sampler::{DELIVERY_CYCLES, Plan, Sampler};
+use super::sampler::{DELIVERY_CYCLES, Follow, Plan, Sampler};
 use super::truth::{Spent, Truth};
 use crate::samples::{Counts, Event, Samples};
 
@@ -36,6 +36,8 @@ struct Writer {
 /// Samples a run on a core that issues in order, and keeps its truth. It changes no cycle.
 pub struct Observer {
     samplers: Vec<Sampler>,
+    /// Places of those whose samples tell where the program goes on.
+    following: Vec<usize>,
     truth: Truth,
     /// The latest issue of all instructions so far.
     last_issue: u64,
@@ -60,7 +62,10 @@ impl Observer {
             result_cycle: 0,
             waits_for: Spent::Dependence,
         };
+        let following = plans.iter().enumerate();
+        let following = following.filter(|(_, plan)| plan.follow != Follow::Nothing);
         Observer {
+            following: following.map(|(at, _)| at).collect(),
             samplers: plans.iter().copied().map(Sampler::new).collect(),
             truth: Truth::default(),
             last_issue: 0,
@@ -130,16 +135,21 @@ impl Observer {
         for (what, cycles) in waited {
             row.spent[what as usize] += cycles;
         }
-        if let Some(from) = self.last_transfer.take() {
+        let transfer = self.last_transfer.take();
+        if let Some(from) = transfer {
             *self.truth.transfers.entry((from, record.pc)).or_default() += 1;
         }
-        if record.inst.class.is_control() {
+        for &at in &self.following {
+            self.samplers[at].runs(record.pc, transfer);
+        }
+        let transfers = record.inst.class.is_control();
+        if transfers {
             self.last_transfer = Some(record.pc);
         }
         self.events(record, miss);
         if record.issue_cycle > self.last_issue {
             for sampler in &mut self.samplers {
-                sampler.head(record.pc, record.issue_cycle);
+                sampler.head(record.pc, record.issue_cycle, transfers);
             }
             self.last_issue = record.issue_cycle;
             if self.past.len() == PAST {
@@ -271,7 +281,7 @@ impl Observer {
                 sampler.event(delivered);
                 // It may be delivered while an older instruction is at the head that has been seen already.
                 for &(until, pc) in &self.past {
-                    sampler.head(pc, until);
+                    sampler.head(pc, until, false);
                 }
             }
         }

@@ -1,9 +1,44 @@
 //! A counter that overflows after random periods, and whose interrupt finds the head of the issue queue.
 
+use std::collections::VecDeque;
+
 use hps_pipeline::pmu::Turns;
 use hps_sim_core::random::Random;
 
 use crate::samples::{Counts, Event, Range};
+
+/// What a sample of cycles tells beside its address (section 7 of the paper).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Follow {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Where the program goes on behind it, if it is a transfer of control: the handler decodes it and reads its
+    /// registers (interpretation).
+    Transfer,
+    /// Which instructions run next, so many of them: each is found by a further interrupt (double sampling).
+    Next(u32),
+}
+
+impl Follow {
+    /// Instructions that are followed behind a sample.
+    fn steps(self, samples_transfer: bool) -> u64 {
+        match self {
+            Follow::Nothing => 0,
+            Follow::Transfer => u64::from(samples_transfer),
+            Follow::Next(steps) => steps.into(),
+        }
+    }
+
+    /// Interrupts that a sample takes.
+    #[must_use]
+    pub fn interrupts(self) -> u64 {
+        match self {
+            Follow::Nothing | Follow::Transfer => 1,
+            Follow::Next(steps) => 1 + u64::from(steps),
+        }
+    }
+}
 
 /// The event that a sampler counts, and when it takes samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +52,8 @@ pub struct Plan {
     /// The counter is shared with other events, which count in turns (section 4.1.1 of the paper); `None`: it has a counter
     /// of its own.
     pub turns: Option<Turns>,
+    /// What its samples tell beside their addresses. Those of other events than cycles tell nothing.
+    pub follow: Follow,
 }
 
 impl Plan {
@@ -46,6 +83,40 @@ pub(super) struct Sampler {
     left: u64,
     /// Cycles in which interrupts are delivered that have found nothing yet, in ascending order.
     deliveries: Vec<u64>,
+    chains: Chains,
+}
+
+/// Samples behind which instructions are followed.
+#[derive(Clone, Debug, Default)]
+struct Chains {
+    /// By the instruction up to which they are, in ascending order: how many.
+    open: VecDeque<(u64, u64)>,
+    /// All of them.
+    samples: u64,
+    /// Instructions of the run so far.
+    instructions: u64,
+}
+
+impl Chains {
+    fn begin(&mut self, samples: u64, steps: u64) {
+        if steps > 0 {
+            self.open.push_back((self.instructions + steps, samples));
+            self.samples += samples;
+        }
+    }
+
+    /// The next instruction runs. Gives the samples behind which it is.
+    fn step(&mut self) -> u64 {
+        let samples = self.samples;
+        self.instructions += 1;
+        while let Some(&(until, ended)) = self.open.front()
+            && until <= self.instructions
+        {
+            self.open.pop_front();
+            self.samples -= ended;
+        }
+        samples
+    }
 }
 
 impl Sampler {
@@ -56,6 +127,7 @@ impl Sampler {
             random: Random::new(plan.seed),
             left: 0,
             deliveries: Vec::new(),
+            chains: Chains::default(),
             plan,
         };
         sampler.left = sampler.draw();
@@ -70,8 +142,19 @@ impl Sampler {
         least + self.random.below(most - least + 1)
     }
 
-    /// An instruction is at the head up to a cycle, from the last such cycle on.
-    pub fn head(&mut self, pc: u64, until: u64) {
+    /// An instruction of the program runs; behind a transfer of control that has an address.
+    pub fn runs(&mut self, pc: u64, transfer: Option<u64>) {
+        let samples = self.chains.step();
+        if let Some(from) = transfer
+            && samples > 0
+        {
+            *self.counts.by_edge.entry((from, pc)).or_default() += samples;
+        }
+    }
+
+    /// An instruction is at the head up to a cycle, from the last such cycle on. Of the one that runs last it is known
+    /// whether it transfers control.
+    pub fn head(&mut self, pc: u64, until: u64, transfers: bool) {
         let mut samples = 0;
         if self.plan.event == Event::Cycles {
             while self.left <= until {
@@ -85,6 +168,10 @@ impl Sampler {
         }
         if samples > 0 {
             *self.counts.by_pc.entry(pc).or_default() += samples;
+            if self.plan.event == Event::Cycles {
+                self.chains
+                    .begin(samples, self.plan.follow.steps(transfers));
+            }
             if let Some(trace) = &mut self.trace {
                 trace.extend((0..samples).map(|_| pc));
             }

@@ -5,8 +5,11 @@
 //! | 8 | `HPSDCPI` and the number of the format |
 //! | 4 | length of the header, little endian |
 //! | so many | the header |
-//! | to the last four | for each address in ascending order: its distance from the one before and its samples, seven bits a byte |
+//! | some | the number of addresses; for each in ascending order its distance from the one before and its samples |
+//! | to the last four | for each edge in the order of its ends: the distance of its begin from the one before, its end and its samples |
 //! | 4 | CRC-32 of all bytes before it, little endian |
+//!
+//! Numbers of the lists have seven bits a byte. Format 1, which is read too, has neither the number of addresses nor edges.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,7 +21,10 @@ use super::DatabaseError;
 use crate::samples::{Counts, Event, Range};
 
 /// The number of the format.
-pub const FORMAT: u8 = 1;
+pub const FORMAT: u8 = 2;
+
+/// The number of the format without edges.
+const WITHOUT_EDGES: u8 = 1;
 
 const MAGIC: &[u8; 7] = b"HPSDCPI";
 
@@ -155,11 +161,19 @@ fn encode(header: &Header, counts: &Counts) -> io::Result<Vec<u8>> {
     bytes.push(FORMAT);
     bytes.extend_from_slice(&(json.len() as u32).to_le_bytes());
     bytes.extend_from_slice(&json);
+    number(counts.by_pc.len() as u64, &mut bytes);
     let mut last = 0;
     for (&pc, &count) in &counts.by_pc {
         number(pc - last, &mut bytes);
         number(count, &mut bytes);
         last = pc;
+    }
+    last = 0;
+    for (&(from, to), &count) in &counts.by_edge {
+        number(from - last, &mut bytes);
+        number(to, &mut bytes);
+        number(count, &mut bytes);
+        last = from;
     }
     let sum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
@@ -199,7 +213,10 @@ pub(super) fn read(path: &Path) -> Result<(Header, Counts), Damage> {
 
 fn decode(bytes: &[u8]) -> Result<(Header, Counts), Damage> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Damage::Format)?;
-    let rest = rest.strip_prefix(&[FORMAT]).ok_or(Damage::Format)?;
+    let (&format, rest) = rest.split_first().ok_or(Damage::Format)?;
+    if !matches!(format, WITHOUT_EDGES | FORMAT) {
+        return Err(Damage::Format);
+    }
     let (body, sum) = bytes
         .split_at_checked(bytes.len() - 4)
         .ok_or(Damage::Checksum)?;
@@ -214,15 +231,29 @@ fn decode(bytes: &[u8]) -> Result<(Header, Counts), Damage> {
         .split_at_checked(length)
         .ok_or(Damage::Content("header"))?;
     let header: Header = serde_json::from_slice(json).map_err(|_| Damage::Content("header"))?;
-    let mut counts = Counts::new(header.period);
+    let counts = take_counts(&mut rest, format, header.period);
+    Ok((header, counts.ok_or(Damage::Content("list of samples"))?))
+}
+
+fn take_counts(rest: &mut &[u8], format: u8, period: Range) -> Option<Counts> {
+    let mut counts = Counts::new(period);
+    let addresses = match format {
+        WITHOUT_EDGES => u64::MAX,
+        _ => take_number(rest)?,
+    };
     let mut pc = 0_u64;
-    while !rest.is_empty() {
-        let damaged = Damage::Content("list of samples");
-        let (Some(step), Some(count)) = (take_number(&mut rest), take_number(&mut rest)) else {
-            return Err(damaged);
-        };
-        pc = pc.checked_add(step).ok_or(damaged)?;
-        counts.by_pc.insert(pc, count);
+    while (counts.by_pc.len() as u64) < addresses {
+        if format == WITHOUT_EDGES && rest.is_empty() {
+            break;
+        }
+        pc = pc.checked_add(take_number(rest)?)?;
+        counts.by_pc.insert(pc, take_number(rest)?);
     }
-    Ok((header, counts))
+    let mut from = 0_u64;
+    while !rest.is_empty() {
+        from = from.checked_add(take_number(rest)?)?;
+        let edge = (from, take_number(rest)?);
+        counts.by_edge.insert(edge, take_number(rest)?);
+    }
+    Some(counts)
 }

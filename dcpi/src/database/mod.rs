@@ -184,9 +184,7 @@ impl Database {
             match file::read(&path) {
                 Ok((there, counts_there)) => {
                     header.check_against(&there, &path)?;
-                    for (pc, count) in counts_there.by_pc {
-                        *merged.by_pc.entry(pc).or_default() += count;
-                    }
+                    merged.add(&counts_there);
                 }
                 Err(Damage::Unreadable(source)) => {
                     let source = io::Error::new(source.kind(), source);
@@ -255,9 +253,7 @@ impl Contents {
         };
         let there = stored.samples.events.entry(event);
         let there = there.or_insert_with(|| Counts::new(counts.period));
-        for (pc, count) in counts.by_pc {
-            *there.by_pc.entry(pc).or_default() += count;
-        }
+        there.add(&counts);
     }
 }
 

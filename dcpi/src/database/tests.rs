@@ -59,6 +59,49 @@ fn samples_add_up_over_collections_and_epochs() {
 }
 
 #[test]
+fn edge_samples_are_kept_and_files_without_them_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = Database::create(folder.path()).expect("made");
+    let header = header(Event::Cycles);
+    let mut all = counts(&[(4, 2), (8, 3)]);
+    all.by_edge
+        .extend([((4, u64::MAX), 2), ((4, 8), 300), ((1 << 40, 0), 1)]);
+    database.add(&header, &all).expect("added");
+    let path = database.add(&header, &all).expect("added");
+    let contents = database.read(&[]).expect("read");
+    let there = contents.images[0]
+        .samples
+        .of(Event::Cycles)
+        .expect("cycles");
+    let sum = [((4, 8), 600), ((4, u64::MAX), 4), ((1 << 40, 0), 2)];
+    assert_eq!(
+        there
+            .by_edge
+            .iter()
+            .map(|(e, n)| (*e, *n))
+            .collect::<Vec<_>>(),
+        sum
+    );
+    // The format before: no number of addresses, no edges.
+    fs::remove_file(&path).expect("removed");
+    database
+        .add(&header, &counts(&[(4, 2), (8, 3)]))
+        .expect("added");
+    let mut bytes = fs::read(&path).expect("read");
+    bytes[7] = 1;
+    let number = bytes
+        .iter()
+        .rposition(|byte| *byte == b'}')
+        .expect("a header")
+        + 1;
+    assert_eq!(bytes.remove(number), 2);
+    bytes.truncate(bytes.len() - 4);
+    let sum = crc32fast::hash(&bytes).to_le_bytes();
+    fs::write(&path, [bytes, sum.to_vec()].concat()).expect("written");
+    assert_eq!(only(&database), [(4, 2), (8, 3)]);
+}
+
+#[test]
 fn two_collections_at_once_lose_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path: &Path = folder.path();

@@ -6,9 +6,11 @@ use hps_dcpi::paper;
 use hps_profilers::views::Level;
 
 use super::data::{Data, correlation, setting_of};
+use super::edge_samples;
 use super::order::{BESIDE, HEAD, error_measure};
 use super::{MAIN_PERIOD, PERIODS};
 use crate::claims::{Claim, Draft, Section, Verdict};
+use crate::interval::Interval;
 
 /// Points of percent by which a share may miss the published one and still agree.
 const BAND: f64 = 10.0;
@@ -23,6 +25,9 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
         edges(data),
         runs(data),
         more_samples(data),
+        edge_samples::edges(data),
+        edge_samples::frequencies(data),
+        edge_samples::directions(data),
         unexplained(data),
     ]);
     all.extend(icache(data));
@@ -34,6 +39,7 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
         head(data),
         overhead(data),
         configurations(data),
+        edge_samples::cost(data),
         handler(data),
         miss_rate(data),
         savings(data),
@@ -411,8 +417,10 @@ fn overhead(data: &Data<'_>) -> Draft {
         } else {
             Verdict::NotConfirmed
         };
+        let interval = Interval::of_mean(all.values().map(|v| 100.0 * v));
         let text = format!(
-            "{mean:.2}% on average; {:.0} cycles from the taking of an interrupt to the return of its handler",
+            "{mean:.2} ± {:.2}% on average, the 95% interval over programs; {:.0} cycles from the taking of an interrupt to the return of its handler",
+            interval.half_width,
             handler.unwrap_or(0.0)
         );
         (text, verdict)

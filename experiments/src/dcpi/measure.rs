@@ -3,7 +3,7 @@
 use hps_dcpi::accuracy::{Accuracy, Histogram};
 use hps_dcpi::analysis::{Analyst, Kind, Procedure, Summary};
 use hps_dcpi::collect::truth::Truth;
-use hps_dcpi::collect::{DELIVERY_CYCLES, Observer, Plan};
+use hps_dcpi::collect::{DELIVERY_CYCLES, Follow, Observer, Plan};
 use hps_dcpi::paper::HANDLER_CYCLES;
 use hps_dcpi::samples::{Counts, Event, Range, Samples};
 use hps_dcpi::table::{Replacement, Table};
@@ -12,7 +12,7 @@ use hps_pipeline::pmu::{CounterConfig, Event as Counted, Turns};
 use hps_productions::TableOptions;
 use hps_sim_core::cfg::Code;
 
-use super::{MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD};
+use super::{FOLLOWS, MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD, follow_setting};
 use crate::measurement::Measurement;
 
 /// What the counter of the charged runs counts.
@@ -37,20 +37,31 @@ pub(super) fn cycles(period: Range, seed: u64) -> Plan {
         period,
         seed,
         turns: None,
+        follow: Follow::Nothing,
     }
 }
 
-/// The counters: each period, every other event, and the eighty runs.
+/// The counter of cycles of the main results, whose samples tell where the program goes on.
+pub(super) fn following(follow: Follow) -> Plan {
+    Plan {
+        follow,
+        ..cycles(around(MAIN_PERIOD), MAIN_PERIOD)
+    }
+}
+
+/// The counters: each period, a fixed one, edge samples, every other event, and the eighty runs.
 fn plans() -> Vec<Plan> {
     let mut plans: Vec<Plan> = PERIODS.map(|p| cycles(around(p), p)).to_vec();
     // The trace of the published period is that of the hash table.
     plans.push(cycles(Range::fixed(MAIN_PERIOD), 0));
+    plans.extend(FOLLOWS.map(following));
     let events = Event::ALL.into_iter().filter(|e| *e != Event::Cycles);
     plans.extend(events.map(|event| Plan {
         event,
         period: Range::fixed(EVENT_PERIOD),
         seed: 1,
         turns: None,
+        follow: Follow::Nothing,
     }));
     plans.extend((0..RUNS).map(|run| cycles(around(RUNS_PERIOD), 1_000_000 + run)));
     plans
@@ -80,6 +91,7 @@ pub(super) fn estimates(
     let (sampled, truth) = observer.finish();
     let (periods, rest) = sampled.split_at(PERIODS.len());
     let (fixed, rest) = rest.split_at(1);
+    let (followed, rest) = rest.split_at(FOLLOWS.len());
     let events: Vec<(Event, Counts)> = rest
         .iter()
         .filter(|(plan, _)| plan.event != Event::Cycles)
@@ -109,12 +121,14 @@ pub(super) fn estimates(
         all.extend(study.accuracy(&with(counts), &setting, Some(period), is_main)?);
     }
     all.extend(study.accuracy(&with(&fixed[0].1), "fixed", None, false)?);
+    for (plan, counts) in followed {
+        let setting = follow_setting(plan.follow);
+        all.extend(study.accuracy(&with(counts), &setting, None, false)?);
+    }
     all.extend(study.accuracy(&with(runs[0]), "runs=1", Some(1), false)?);
     let mut sum = Counts::new(runs[0].period);
     for counts in &runs {
-        for (pc, count) in &counts.by_pc {
-            *sum.by_pc.entry(*pc).or_default() += count;
-        }
+        sum.add(counts);
     }
     // The samples of eighty runs are as dense as those of one run with an eightieth of the period.
     let together = study.merged(&sum);
@@ -183,7 +197,7 @@ impl Study<'_> {
             for (limit, percent) in [5, 10, 15].iter().zip(histogram.shares()) {
                 all.push(m(&format!("{name}_within_{limit}_percent"), percent));
             }
-            if is_main {
+            if is_main || name == "edge" && accuracy.directions.met > 0.0 {
                 all.extend(self.buckets(setting, name, histogram));
             }
         }
@@ -206,6 +220,13 @@ impl Study<'_> {
                 share(summary.dynamic_stalls(), summary.samples),
             ),
         ]);
+        let d = accuracy.directions;
+        if d.met > 0.0 {
+            all.extend([
+                m("direction_met_ratio", share(d.met, d.executions)),
+                m("direction_within_10_ratio", share(d.within_10, d.met)),
+            ]);
+        }
         if is_main {
             all.extend(self.icache(setting, samples, &procedures));
         }

@@ -7,9 +7,11 @@
 
 mod claims;
 mod data;
+mod edge_samples;
 mod measure;
 pub mod order;
 
+use hps_dcpi::collect::Follow;
 use hps_lab::{Program, TimedMachine};
 use hps_pipeline::static_schedule::{NotInOrder, StaticScheduler};
 
@@ -27,6 +29,19 @@ pub const PERIODS: [u64; 5] = [16, 64, 256, 1024, 4096];
 
 /// The mean period of the main results.
 pub const MAIN_PERIOD: u64 = 64;
+
+/// What samples tell beside their addresses in the study of edge samples, at the period of the main results.
+pub const FOLLOWS: [Follow; 2] = [Follow::Transfer, Follow::Next(4)];
+
+/// The setting of samples that tell so much.
+#[must_use]
+pub fn follow_setting(follow: Follow) -> String {
+    match follow {
+        Follow::Nothing => "follow=nothing".to_string(),
+        Follow::Transfer => "follow=transfer".to_string(),
+        Follow::Next(steps) => format!("follow={steps}"),
+    }
+}
 
 /// The mean period at which one run is compared with eighty: a multiple of their number.
 pub const RUNS_PERIOD: u64 = 1040;
@@ -74,7 +89,7 @@ impl DcpiStudy {
         let unit = |study, run| Unit {
             study,
             title: format!("{} ({}), {study}", program.name, program.image.isa),
-            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS, "handler": "table" }),
+            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS, "handler": "table", "follow": FOLLOWS.map(follow_setting) }),
             program,
             effort: Effort::runs(0.0, 1.0, self.machine.core),
             run,
@@ -104,7 +119,7 @@ impl DcpiStudy {
                 "{} ({}) on {}, dcpi-order",
                 program.name, program.image.isa, machine.name
             ),
-            key: serde_json::json!({ "period": MAIN_PERIOD, "on": machine.fingerprint() }),
+            key: serde_json::json!({ "period": MAIN_PERIOD, "on": machine.fingerprint(), "follow": FOLLOWS.map(follow_setting) }),
             program,
             effort: Effort::runs(0.0, 2.0, machine.core),
             run: Box::new(|| order::order(program, machine)),

@@ -1,16 +1,16 @@
 //! What DCPI's assumption of issue in order costs: its analysis and its samples on machines of both kinds, beside other
 //! policies.
 
-use hps_dcpi::collect::Observer;
+use hps_dcpi::collect::{Follow, Observer, Plan};
 use hps_dcpi::samples::{Event, Samples};
 use hps_lab::{Lab, Program, TimedMachine, Watch};
 pub use hps_profilers::views::Level;
 use hps_profilers::views::{FunctionMap, Levels};
 use hps_profilers::{Key, registry};
 
-use super::MAIN_PERIOD;
 use super::data::setting_of;
-use super::measure::{Study, around, cycles, observed};
+use super::measure::{Study, following, observed};
+use super::{FOLLOWS, MAIN_PERIOD, follow_setting};
 use crate::measurement::Measurement;
 
 /// Policies of the table beside the head of the issue queue, by their names in the registry.
@@ -25,10 +25,19 @@ pub fn error_measure(policy: &str, level: Level) -> String {
     format!("{policy}_{}_error_ratio", level.name())
 }
 
+/// A measure of estimates from samples that tell so much beside their addresses.
+#[must_use]
+pub fn followed_measure(follow: Follow, measure: &str) -> String {
+    format!("{} {measure}", follow_setting(follow))
+}
+
 /// Estimates by the analysis, which takes the machine to issue in order, and errors of samples as they are.
 pub(super) fn order(program: &Program, machine: &TimedMachine) -> Result<Vec<Measurement>, String> {
-    let plan = cycles(around(MAIN_PERIOD), MAIN_PERIOD);
-    let observer = Observer::new(&machine.config, &[plan]);
+    let plans: Vec<Plan> = std::iter::once(Follow::Nothing)
+        .chain(FOLLOWS)
+        .map(following)
+        .collect();
+    let observer = Observer::new(&machine.config, &plans);
     let (mut sampled, truth) = observed(program, machine, observer)?.finish();
     let (_, counts) = sampled.remove(0);
     let head: Vec<(Key, u64)> = counts
@@ -45,6 +54,15 @@ pub(super) fn order(program: &Program, machine: &TimedMachine) -> Result<Vec<Mea
         truth: &truth,
     };
     let mut all = study.accuracy(&samples, &setting, None, false)?;
+    for (plan, counts) in sampled {
+        let mut samples = Samples::default();
+        samples.events.insert(Event::Cycles, counts);
+        let followed = study.accuracy(&samples, &setting, None, false)?;
+        all.extend(followed.into_iter().map(|m| Measurement {
+            measure: followed_measure(plan.follow, &m.measure),
+            ..m
+        }));
+    }
     all.extend(beside(program, machine, &setting, &head)?);
     Ok(all)
 }

@@ -5,8 +5,10 @@ use std::path::Path;
 use hps_dcpi::paper;
 use hps_experiments::UnitRecord;
 use hps_experiments::claims::{Claim, Section};
-use hps_experiments::dcpi::order::{BESIDE, HEAD, Level, error_measure};
-use hps_experiments::dcpi::{Data, MAIN_PERIOD, PERIODS, bucket_name, setting_of};
+use hps_experiments::dcpi::order::{BESIDE, HEAD, Level, error_measure, followed_measure};
+use hps_experiments::dcpi::{
+    Data, FOLLOWS, MAIN_PERIOD, PERIODS, bucket_name, follow_setting, setting_of,
+};
 
 use crate::PlotError;
 use crate::axis::Axis;
@@ -77,6 +79,7 @@ fn claims_chapter(claims: &[Claim]) -> Chapter {
 
 fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
     let name = |figure: &str| format!("{isa}-{figure}");
+    let here = [("here", setting())];
     let mut estimates = Chapter {
         id: format!("estimates-{isa}"),
         title: format!(
@@ -92,6 +95,7 @@ fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
                     "Errors of instruction frequencies (figure 8)",
                     "weighted by samples",
                     "frequency",
+                    &here,
                 )?,
             ),
             (
@@ -102,6 +106,17 @@ fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
                     "Errors of edge frequencies (figure 9)",
                     "weighted by edge executions",
                     "edge",
+                    &[
+                        ("samples of addresses", setting()),
+                        (
+                            "edge samples by reading the sampled transfer",
+                            follow_setting(FOLLOWS[0]),
+                        ),
+                        (
+                            "edge samples by further interrupts",
+                            follow_setting(FOLLOWS[1]),
+                        ),
+                    ],
                 )?,
             ),
             (
@@ -112,6 +127,7 @@ fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
                     "Errors of cycles per instruction",
                     "weighted by samples",
                     "cpi",
+                    &here,
                 )?,
             ),
             (name("periods"), periods(isa, data)?),
@@ -119,6 +135,7 @@ fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
         ..Chapter::default()
     };
     estimates.tables.push(programs_table(data));
+    estimates.tables.push(edges_table(data));
     let mut culprits = Chapter {
         id: format!("culprits-{isa}"),
         title: format!("Culprits against true causes: {isa}"),
@@ -143,7 +160,7 @@ fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
 /// Estimates and errors of samples on machines that issue in order and out of order.
 fn machines_table(data: &Data<'_>) -> ChapterTable {
     let title = format!(
-        "A sample each {MAIN_PERIOD} cycles; means over programs, in percent: estimates within 10% of the truth, and time that \
+        "A sample each {MAIN_PERIOD} cycles; means over programs, in percent: estimates and shares of edge samples within 10% of the truth, and time that \
          samples give to wrong instructions and functions"
     );
     let mut columns = vec![
@@ -158,6 +175,16 @@ fn machines_table(data: &Data<'_>) -> ChapterTable {
             1.0,
         ),
         ("CPI".to_string(), "cpi_within_10_percent".to_string(), 1.0),
+        (
+            "Edges with edge samples".to_string(),
+            followed_measure(FOLLOWS[1], "edge_within_10_percent"),
+            1.0,
+        ),
+        (
+            "Directions".to_string(),
+            followed_measure(FOLLOWS[1], "direction_within_10_ratio"),
+            100.0,
+        ),
     ];
     for (level, of) in [
         (Level::Instruction, "instruction"),
@@ -195,14 +222,21 @@ fn histogram(
     title: &str,
     weight: &str,
     estimate: &str,
+    bars: &[(&str, String)],
 ) -> Result<Figure, PlotError> {
-    let buckets = data.histogram(&setting(), estimate);
+    let series = bars.iter();
+    let series: Vec<_> = series
+        .map(|(_, setting)| data.histogram(setting, estimate))
+        .collect();
+    let buckets = 0..series.first().map_or(0, |s| s.len());
     let panel = BarPanel {
         title: String::new(),
-        groups: (0..buckets.len()).map(bucket_name).collect(),
+        groups: buckets.clone().map(bucket_name).collect(),
         group_label: "Error of the estimate, %".to_string(),
-        values: buckets.iter().map(|b| vec![Some(*b)]).collect(),
-        y: Axis::numbers("Share, %", &buckets, true),
+        values: buckets
+            .map(|at| series.iter().map(|s| Some(s[at])).collect())
+            .collect(),
+        y: Axis::numbers("Share, %", &series.concat(), true),
     };
     let chart = BarChart {
         title: title.to_string(),
@@ -211,7 +245,11 @@ fn histogram(
             data.machine,
             data.programs().len()
         ),
-        bars: vec![("here".to_string(), style::category(0))],
+        bars: bars
+            .iter()
+            .enumerate()
+            .map(|(at, (label, _))| ((*label).to_string(), style::category(at)))
+            .collect(),
         rows: vec![(480.0, vec![panel])],
     };
     grouped_bars_with(&chart, "", &Whiskers::new())
@@ -289,12 +327,25 @@ fn icache(isa: &str, data: &Data<'_>) -> Result<Option<Figure>, PlotError> {
 }
 
 fn table_of(data: &Data<'_>, title: &str, columns: &[(&str, &str, f64)]) -> ChapterTable {
+    let columns: Vec<_> = columns
+        .iter()
+        .map(|(name, measure, factor)| (*name, setting(), *measure, *factor))
+        .collect();
+    table_by_program(data, title, &columns)
+}
+
+/// A row for each program. A column has a name, the setting and the measure of its numbers, and a factor.
+fn table_by_program(
+    data: &Data<'_>,
+    title: &str,
+    columns: &[(&str, String, &str, f64)],
+) -> ChapterTable {
     let mut head = vec!["Program"];
-    head.extend(columns.iter().map(|(name, _, _)| *name));
+    head.extend(columns.iter().map(|(name, ..)| *name));
     let mut table = ChapterTable::new(title, 1, &head);
     let numbers: Vec<_> = columns
         .iter()
-        .map(|(_, measure, factor)| (data.by_program(&setting(), measure), factor))
+        .map(|(_, setting, measure, factor)| (data.by_program(setting, measure), factor))
         .collect();
     for program in data.programs() {
         let mut row = vec![program.to_string()];
@@ -320,6 +371,44 @@ fn programs_table(data: &Data<'_>) -> ChapterTable {
             ("within 15%", "frequency_within_15_percent", 1.0),
             ("Edges within 10%", "edge_within_10_percent", 1.0),
             ("CPI within 10%", "cpi_within_10_percent", 1.0),
+        ],
+    )
+}
+
+/// What edge samples add, by program.
+fn edges_table(data: &Data<'_>) -> ChapterTable {
+    let title = format!(
+        "Edge samples by program, a sample each {MAIN_PERIOD} cycles; shares in percent: estimates within 10%, executions of \
+         branches of which there are edge samples, and directions within 10%"
+    );
+    let [transfer, next] = FOLLOWS.map(follow_setting);
+    let (edges, directions) = ("edge_within_10_percent", "direction_within_10_ratio");
+    table_by_program(
+        data,
+        &title,
+        &[
+            ("Edges, without", setting(), edges, 1.0),
+            ("by the sampled transfer", transfer.clone(), edges, 1.0),
+            ("by further interrupts", next.clone(), edges, 1.0),
+            (
+                "Branches met by the sampled transfer",
+                transfer.clone(),
+                "direction_met_ratio",
+                100.0,
+            ),
+            (
+                "by further interrupts",
+                next.clone(),
+                "direction_met_ratio",
+                100.0,
+            ),
+            (
+                "Directions by the sampled transfer",
+                transfer,
+                directions,
+                100.0,
+            ),
+            ("by further interrupts", next, directions, 100.0),
         ],
     )
 }

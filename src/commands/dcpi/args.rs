@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use hps_dcpi::collect::Follow;
 use hps_dcpi::samples::{Event, Range};
 use hps_sim_core::image::Isa;
 
@@ -76,6 +77,11 @@ pub struct CollectArgs {
     /// Of --multiplex: how long a turn is, in cycles
     #[arg(long, value_name = "N", default_value_t = 16_384, requires = "multiplex", value_parser = clap::value_parser!(u64).range(1..))]
     pub turn_cycles: u64,
+    /// Edge samples: `transfer` tells where a sampled transfer of control leads, which the handler finds out by reading
+    /// the registers of the instruction; a number of instructions is followed behind each sample of cycles, each by a
+    /// further interrupt. Estimates of edges become better
+    #[arg(long, value_name = "transfer|N", value_parser = follow, conflicts_with = "charged")]
+    pub follow: Option<Follow>,
     /// Let the program pay: interrupts, and the handler in guest code with its hash table and buffers. Where an interrupt
     /// finds the program is where it goes on; misses of wrong paths count too
     #[arg(long, conflicts_with = "merge_every")]
@@ -217,6 +223,16 @@ fn range(text: &str) -> Result<Range, String> {
     found
         .and_then(|(least, most)| Range::new(least, most))
         .ok_or_else(|| "a range is MIN..MAX with 0 < MIN <= MAX, or one number".to_string())
+}
+
+fn follow(text: &str) -> Result<Follow, String> {
+    match (text, text.parse()) {
+        ("transfer", _) => Ok(Follow::Transfer),
+        (_, Ok(steps @ 1..=1024)) => Ok(Follow::Next(steps)),
+        _ => Err(
+            "it is `transfer`, or how many instructions are followed, from 1 to 1024".to_string(),
+        ),
+    }
 }
 
 fn event(text: &str) -> Result<Event, String> {

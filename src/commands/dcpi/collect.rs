@@ -1,7 +1,7 @@
 //! `hps dcpi collect`.
 
 use anyhow::{Context, anyhow};
-use hps_dcpi::collect::{DELIVERY_CYCLES, Observer, Plan};
+use hps_dcpi::collect::{DELIVERY_CYCLES, Follow, Observer, Plan};
 use hps_dcpi::database::{Database, Header};
 use hps_dcpi::samples::{Counts, Event};
 use hps_lab::{Lab, Timed, TimedLoop, VERSION};
@@ -56,6 +56,7 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
     };
     let mut left = args.max_instructions.unwrap_or(u64::MAX);
     let mut totals = vec![0; plans.len()];
+    let mut edges = 0;
     let stop = loop {
         let step = args.merge_every.min(left);
         let stop = NoEditor::run_chip(&mut core, step);
@@ -63,8 +64,9 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         let is_over = stop != Stop::Limit || left == 0;
         for ((plan, counts), total) in core.probe_mut().take_samples().iter().zip(&mut totals) {
             *total += counts.total();
+            edges += counts.by_edge.values().sum::<u64>();
             // That an event was sampled and not met is a result, too.
-            if is_over || !counts.by_pc.is_empty() {
+            if is_over || !counts.is_empty() {
                 database.add(&header(plan.event, plan.whole_period()), counts)?;
             }
         }
@@ -73,9 +75,12 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         }
     };
     let sums = plans.iter().zip(&totals);
-    let sums: Vec<String> = sums
+    let mut sums: Vec<String> = sums
         .map(|(plan, total)| format!("{} {}", grouped(*total), plan.event.name()))
         .collect();
+    if args.follow.is_some() {
+        sums.push(format!("{} edges", grouped(edges)));
+    }
     let cycles = grouped(core.stats().cycles);
     say!(
         "hps: {cycles} cycles; samples: {}; {}",
@@ -179,6 +184,7 @@ fn plans(args: &CollectArgs) -> anyhow::Result<Vec<Plan>> {
         period: args.period,
         seed: args.period_seed,
         turns: None,
+        follow: args.follow.unwrap_or_default(),
     }];
     for (&event, number) in events.iter().zip(0u64..) {
         let turns = Turns {
@@ -191,6 +197,7 @@ fn plans(args: &CollectArgs) -> anyhow::Result<Vec<Plan>> {
             period: args.event_period,
             seed: args.period_seed.wrapping_add((number + 1) << 32),
             turns: args.multiplex.then_some(turns),
+            follow: Follow::Nothing,
         });
     }
     Ok(plans)
