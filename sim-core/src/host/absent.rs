@@ -331,6 +331,8 @@ pub(crate) mod rustix {
             chmod<P>(P, Mode) -> ();
             fchmod<F>(F, Mode) -> ();
             fcntl_add_seals<F>(F, SealFlags) -> ();
+            fcntl_getfl<F>(F) -> OFlags;
+            fcntl_setfl<F>(F, OFlags) -> ();
             fcntl_get_seals<F>(F) -> SealFlags;
             fstat<F>(F) -> Stat;
             fstatfs<F>(F) -> StatFs;

@@ -8,6 +8,7 @@ use super::descriptors::{Kind, OpenFile, PipeEnd};
 use super::errno::Errno;
 use super::locks::SetMode;
 use super::record::Record;
+use crate::host::sys::rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use crate::memory::Memory;
 
 impl Linux {
@@ -148,9 +149,18 @@ impl Linux {
                 if let Some(event) = self.perf_file(fd)? {
                     event.set_async((argument & O_ASYNC != 0).then_some(fd as u32));
                 }
-                // Files of the host are not reopened, so only waiting can be changed.
-                let nonblock = self.abi.open_rules().decode(argument).nonblock;
-                self.files.get_mut(fd)?.flags.nonblock = nonblock;
+                // Of what can be changed later, nothing else is simulated.
+                let flags = self.abi.open_rules().decode(argument);
+                let file = self.files.get_mut(fd)?;
+                if let Kind::File(host) = &file.kind
+                    && flags.append != file.flags.append
+                {
+                    let mut there = fcntl_getfl(host)?;
+                    there.set(OFlags::APPEND, flags.append);
+                    fcntl_setfl(host, there)?;
+                }
+                file.flags.append = flags.append;
+                file.flags.nonblock = flags.nonblock;
                 Ok(0)
             }
             GetLock { of_open_file } => self.get_lock(mem, fd, argument, of_open_file),
