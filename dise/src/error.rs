@@ -159,15 +159,38 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
+/// Characters of a line of the source that are shown at most.
+const SHOWN_CHARACTERS: usize = 160;
+
+impl Diagnostic {
+    /// What is shown of the line of the source: all of it, or what is around the place; and the place in it, from 0.
+    fn shown(&self) -> (String, usize) {
+        let line: Vec<char> = self.source_line.chars().collect();
+        let at = self.column.saturating_sub(1);
+        if line.len() <= SHOWN_CHARACTERS {
+            return (line.into_iter().collect(), at);
+        }
+        let last = line.len() - SHOWN_CHARACTERS;
+        let start = at.saturating_sub(SHOWN_CHARACTERS / 2).min(last);
+        let end = start + SHOWN_CHARACTERS;
+        let cut = |is_cut| if is_cut { "…" } else { "" };
+        let before = cut(start > 0);
+        let text: String = line[start..end].iter().collect();
+        let behind = cut(end < line.len());
+        let at = at - start + before.chars().count();
+        (format!("{before}{text}{behind}"), at)
+    }
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
+        let (line, at) = self.shown();
         // Tabs stay tabs, so that the caret stands below its character.
-        let indent: String = self
-            .source_line
+        let indent: String = line
             .chars()
-            .take(self.column.saturating_sub(1))
+            .take(at)
             .map(|c| if c == '\t' { '\t' } else { ' ' })
             .collect();
         writeln!(
@@ -176,7 +199,7 @@ impl fmt::Display for Diagnostic {
             self.file, self.line, self.column, self.message
         )?;
         writeln!(f, "{margin} |")?;
-        writeln!(f, "{number} | {}", self.source_line)?;
+        writeln!(f, "{number} | {line}")?;
         write!(f, "{margin} | {indent}^")?;
         if let Some(help) = &self.help {
             write!(f, "\n{margin} = help: {help}")?;
@@ -188,5 +211,38 @@ impl fmt::Display for Diagnostic {
 impl From<Diagnostic> for DiseError {
     fn from(diagnostic: Diagnostic) -> Self {
         DiseError::Text(Box::new(diagnostic))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Diagnostic;
+
+    #[test]
+    fn of_a_long_line_what_is_around_the_place_is_shown() {
+        let line: String = ('a'..='z').cycle().take(1000).collect();
+        for (column, is_cut) in [(1, "a"), (500, "…"), (1000, "…"), (1001, "…")] {
+            let diagnostic = Diagnostic {
+                file: "f".to_string(),
+                line: 1,
+                column,
+                source_line: line.clone(),
+                message: "m".to_string(),
+                help: None,
+            };
+            let text = diagnostic.to_string();
+            let lines: Vec<&str> = text.lines().collect();
+            let (shown, caret) = (&lines[2][4..], &lines[3][4..]);
+            assert!(
+                shown.chars().count() <= 162 && shown.starts_with(is_cut),
+                "{text}"
+            );
+            let at = caret.chars().position(|c| c == '^').expect("a caret");
+            assert_eq!(
+                shown.chars().nth(at),
+                line.chars().nth(column - 1),
+                "{text}"
+            );
+        }
     }
 }
