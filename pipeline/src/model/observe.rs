@@ -288,7 +288,7 @@ pub struct Commit {
     pub dispatch_cycle: u64,
     /// What happened to it in the back-end: levels that it missed, a misprediction.
     pub events: EventSet,
-    /// Effective address of a memory instruction, else 0.
+    /// Effective address of a memory instruction; of others it says nothing.
     pub addr: u64,
     /// Address of the instruction executed next by a control transfer.
     pub target: u64,
