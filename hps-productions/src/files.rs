@@ -70,6 +70,13 @@ pub const SAMPLE_HANDLER: ProductionFile = production_file!(
     [],
     "handlers of sampling interrupts: records, their buffer and its reader's file"
 );
+/// Tables and handler of values.
+pub const VALUES_HANDLER: ProductionFile = production_file!(
+    "values_handler",
+    "handlers/values",
+    [],
+    "the handler of values: the most frequent ones of each instruction"
+);
 /// DCPI's handler of sampling interrupts.
 pub const DCPI_HANDLER: ProductionFile = production_file!(
     "dcpi_handler",
@@ -210,6 +217,27 @@ pub const YIELD_HANDLER: ProductionFile = production_file!(
     [],
     "the timer's handler that wants calls counted at yield points"
 );
+/// Outcomes of conditional branches.
+pub const BRANCHES: ProductionFile = production_file!(
+    "branches",
+    "branches",
+    [HOT_CALL_PAIR_HANDLER],
+    "the outcome of every conditional branch is counted"
+);
+/// Paths across functions.
+pub const PATHS: ProductionFile = production_file!(
+    "paths",
+    "paths",
+    [HOT_CALL_PAIR_HANDLER],
+    "every acyclic path across functions is counted"
+);
+/// Values.
+pub const VALUES: ProductionFile = production_file!(
+    "values",
+    "values",
+    [VALUES_HANDLER],
+    "every value that an instruction computes is counted"
+);
 /// Replaces instructions by themselves.
 pub const IDENTITY: ProductionFile = production_file!(
     "identity",
@@ -240,7 +268,7 @@ pub const FIGURE5_PRINTED: ProductionFile = production_file!(
 );
 
 /// Every file: those to be used first, then the handlers, then the figures as printed.
-pub const ALL: [ProductionFile; 29] = [
+pub const ALL: [ProductionFile; 33] = [
     FRAMEWORK,
     HOT_METHOD,
     HOT_CALL_PAIR,
@@ -261,9 +289,13 @@ pub const ALL: [ProductionFile; 29] = [
     CALL_PAIRS,
     CALL_SEQUENCE,
     YIELD_POINTS,
+    BRANCHES,
+    PATHS,
+    VALUES,
     HOT_METHOD_HANDLER,
     HOT_CALL_PAIR_HANDLER,
     HOT_DATA_STREAM_HANDLER,
+    VALUES_HANDLER,
     SAMPLE_HANDLER,
     DCPI_HANDLER,
     YIELD_HANDLER,

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod aggregating;
+pub mod always_on;
 pub mod collector;
 pub mod counts;
 pub mod files;
@@ -18,6 +19,7 @@ pub mod unique;
 pub mod yield_points;
 
 pub use aggregating::{TableEntry, TableHandler, TableOptions, TableSamples};
+pub use always_on::{CountedPairs, CountedValues, counted_pairs, counted_values};
 pub use collector::{
     CollectedProfile, Collector, CollectorError, CollectorOptions, Tables, TablesOf,
 };
