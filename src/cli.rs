@@ -462,6 +462,10 @@ pub struct ReproduceArgs {
     /// Of hps-2005: only these figures and studies
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = PossibleValuesParser::new(hps_experiments::chapters()))]
     pub only: Vec<String>,
+    /// Of shadow-2007: machines on whose other contexts shadows run, each cycle simulated; `none` for none [default: smt-2 and
+    /// cmp-4 with small inputs, else none]
+    #[arg(long, value_name = "NAME|FILE,...", value_delimiter = ',')]
+    pub chips: Vec<String>,
     /// Of tip-2021: samples that a policy takes in a run, about; fewer in short runs
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(4..))]
     pub samples: u64,

@@ -109,15 +109,36 @@ fn claims_of_shadow_profiling_are_held_against_a_program() {
             "instruction",
             "--programs",
             "place",
+            "--chips",
+            "none",
         ],
     );
     for claim in [
         "claims on riscv64",
+        "[differs: paths across functions: 1.9 times, values: 49.0 times] instrumentation of the whole run",
         "[confirmed] overhead rises with load",
         "[confirmed] overhead falls with sample size",
         "[holds] what shadows do is what their parent then does",
         "[confirmed] unsafe system calls rarely end shadows",
     ] {
         assert!(text.contains(claim), "{claim}: {text}");
+    }
+}
+
+#[test]
+fn chips_for_shadows_have_several_contexts() {
+    let hps = Hps::new();
+    for (paper, chips, wanted) in [
+        (
+            "shadow-2007",
+            "smt-2,hps-4wide",
+            "--chips hps-4wide: the machine has one context",
+        ),
+        ("shadow-2007", "smt-3", "smt-3"),
+        ("hps-2005", "smt-2", "--chips names machines of shadow-2007"),
+    ] {
+        let run = hps.run(&["reproduce", paper, "--programs", "place", "--chips", chips]);
+        assert_ne!(run.code, 0, "{chips}");
+        assert!(run.stderr.contains(wanted), "{chips}: {}", run.stderr);
     }
 }

@@ -1,12 +1,12 @@
 //! The claims of the paper that its text still has, held against what was measured.
 
-use super::{Data, LOADS, ShadowStudy, setting};
+use super::{Data, LOADS, ShadowStudy, added_claims, setting};
 use crate::claims::{Claim, Draft, Section, Verdict};
 
 /// All claims for one instruction set.
 #[must_use]
 pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
-    let all = [
+    let mut all = vec![
         about_ninety(data, "path_accuracy_ratio", "paths within functions", |a| a),
         about_ninety(
             data,
@@ -33,6 +33,7 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
             "that become rarer while they see nothing new",
         ),
     ];
+    all.extend(added_claims::drafts(data));
     all.into_iter().map(|draft| draft.of(isa)).collect()
 }
 

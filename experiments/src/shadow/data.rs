@@ -1,7 +1,9 @@
 //! What the records of the study say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::executed::{Kind, Means};
+use super::{bursts, chip};
 use crate::found::Found;
 use crate::measurement::UnitRecord;
 
@@ -47,6 +49,47 @@ impl<'a> Data<'a> {
     #[must_use]
     pub fn mean(&self, setting: &str, measure: &str) -> Option<f64> {
         self.found.mean(SCHEME, setting, measure)
+    }
+
+    /// A number of each program that is not of shadows themselves: of executed instrumentation, of chips.
+    #[must_use]
+    pub fn of_scheme(&self, scheme: &str, setting: &str, measure: &str) -> BTreeMap<&'a str, f64> {
+        self.found.by_program(scheme, setting, measure)
+    }
+
+    /// Mean, least and largest slowdown of instrumentation over programs.
+    #[must_use]
+    pub fn slowdown(&self, kind: Kind, means: Means) -> Option<(f64, f64, f64)> {
+        let all = self.of_scheme(means.name(), kind.name(), "slowdown_ratio");
+        let mean = self
+            .found
+            .mean(means.name(), kind.name(), "slowdown_ratio")?;
+        let least = all.values().copied().fold(f64::INFINITY, f64::min);
+        let largest = all.values().copied().fold(0.0, f64::max);
+        Some((mean, least, largest))
+    }
+
+    /// The mean overhead of HPS's bursts at a frequency, and the mean overlap of calls that they find, over programs.
+    #[must_use]
+    pub fn bursts(&self, one_in: u64) -> Option<(f64, f64)> {
+        let setting = bursts::setting(one_in);
+        let mean = |measure| self.found.mean(bursts::SCHEME, &setting, measure);
+        mean("overhead_ratio").zip(mean("call_overlap_ratio"))
+    }
+
+    /// The machines on whose other contexts shadows ran.
+    #[must_use]
+    pub fn chips(&self) -> Vec<String> {
+        let of_chips = self.found.all().filter(|m| m.scheme == chip::SCHEME);
+        let names = of_chips.filter_map(|m| chip::machine_of(&m.setting));
+        let all: BTreeSet<&str> = names.collect();
+        all.into_iter().map(str::to_string).collect()
+    }
+
+    /// The mean of a number of shadows on a chip, over programs.
+    #[must_use]
+    pub fn on_chip(&self, machine: &str, slowdown: f64, measure: &str) -> Option<f64> {
+        (self.found).mean(chip::SCHEME, &chip::setting(machine, slowdown), measure)
     }
 
     /// Counts by what is counted (a cause, a group, why shadows ended), over all programs.

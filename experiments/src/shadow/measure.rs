@@ -1,4 +1,5 @@
-//! What one program gives: the grid of loads and sample sizes, policies of system calls, shadows at phases.
+//! What one program gives: the grid of loads and sample sizes, policies of system calls, shadows at phases, slowdowns that
+//! were measured.
 
 use std::sync::{Arc, PoisonError};
 
@@ -7,6 +8,7 @@ use hps_lab::{Program, TimedMachine};
 use hps_profile::{Fraction, StreamProfile, accuracy};
 use hps_shadow::Graphs;
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
+use hps_shadow::control::Costs;
 use hps_shadow::policy::{CountingGate, Policy};
 use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
@@ -14,53 +16,136 @@ use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::NoProbe;
 use rayon::prelude::*;
 
-use super::{LOADS, ShadowStudy, TIMES, setting};
+use super::{LOADS, ShadowStudy, TIMES, bursts, executed, setting};
 use crate::measurement::Measurement;
 
-/// Measures one program.
+/// Measures one program: the grid and its variants.
 pub(super) fn measure(
     program: &Program,
     machine: &TimedMachine,
     samples: &[u64],
 ) -> Result<Vec<Measurement>, String> {
-    let text = |e: hps_lab::LabError| e.to_string();
+    studied((program, machine), true, |study| {
+        let (numbered, unnumbered) = study.graphs.numbered();
+        let (timeline, paths) = (study.timeline, &study.truth.paths);
+        let mut all = vec![
+            study.number("", "instructions", timeline.instructions() as f64),
+            study.number("", "native_ns", timeline.end_ns()),
+            study.number("", "paths", paths.paths().all.len() as f64),
+            study.number("", "long_paths", paths.long_paths().all.len() as f64),
+            study.number("", "numbered_functions", numbered as f64),
+            study.number("", "unnumbered_functions", unnumbered as f64),
+        ];
+        all.extend(study.calls_over_time()?);
+        all.extend(study.run(settings(samples))?);
+        Ok(all)
+    })
+}
+
+/// Measures what instrumentation costs a program that is executed as guest code, and runs shadows that are slowed down as
+/// much, and by the key. Neither translates anything. Beside shadows, HPS's bursts of calls.
+pub(super) fn measure_executed(
+    program: &Program,
+    machine: &TimedMachine,
+    samples: &[u64],
+) -> Result<Vec<Measurement>, String> {
+    let slowdowns = executed::slowdowns(program, machine, executed::INSTRUCTIONS)?;
+    let main = ShadowStudy::main_sample(samples);
+    let by_key = (executed::BY_KEY.to_string(), Costs::default().slowdown);
+    let by_kind = (slowdowns.by_dise)
+        .into_iter()
+        .map(|(kind, s)| (kind.variant(), s.max(1.0)));
+    let variants = by_kind.chain([by_key]).map(|(name, slowdown)| {
+        let mut options = ShadowOptions::at_load(1.0, main);
+        options.costs.slowdown = slowdown;
+        options.costs.translate_ns = 0.0;
+        (name, main, options)
+    });
+    let variants = variants.collect();
+    let of_shadows = studied((program, machine), false, |study| {
+        let mut all = study.run(variants)?;
+        let calls = study.truth.by_call_pair();
+        all.extend(bursts::measure((program, machine), study.timeline, &calls)?);
+        Ok(all)
+    });
+    let mut all = slowdowns.measured;
+    all.extend(of_shadows?);
+    Ok(all)
+}
+
+/// Times a program alone and takes its perfect profile, with hot data streams if they are asked for, and then studies it.
+fn studied(
+    (program, machine): (&Program, &TimedMachine),
+    streams: bool,
+    study: impl FnOnce(&Study<'_>) -> Result<Vec<Measurement>, String>,
+) -> Result<Vec<Measurement>, String> {
     let graphs = Graphs::new(&program.image);
     let (timeline, truth) = rayon::join(
         || Timeline::measure(program, machine).map_err(text),
-        || perfect(program, &graphs, (TableShape::default(), true)).map_err(text),
+        || perfect(program, &graphs, (TableShape::default(), streams)).map_err(text),
     );
     let (timeline, (truth, _)) = (timeline?, truth?);
-    let study = Study {
+    study(&Study {
         program,
+        graphs: &graphs,
         timeline: &timeline,
         truth: &truth,
         streams: truth.streams(),
-    };
-    let (numbered, unnumbered) = graphs.numbered();
-    let mut all = vec![
-        study.number("", "instructions", timeline.instructions() as f64),
-        study.number("", "native_ns", timeline.end_ns()),
-        study.number("", "paths", truth.paths.paths().all.len() as f64),
-        study.number("", "long_paths", truth.paths.long_paths().all.len() as f64),
-        study.number("", "numbered_functions", numbered as f64),
-        study.number("", "unnumbered_functions", unnumbered as f64),
-    ];
-    all.extend(study.calls_over_time()?);
-    let found: Result<Vec<Vec<Measurement>>, String> = study
-        .settings(samples)
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|(name, sample, options)| {
-            let outcome = profiled(program, &graphs, &timeline, &options).map_err(text)?;
-            Ok(study.outcome(&name, sample, &outcome))
-        })
-        .collect();
-    all.extend(found?.into_iter().flatten());
-    Ok(all)
+    })
+}
+
+fn text(error: hps_lab::LabError) -> String {
+    error.to_string()
+}
+
+/// A setting: its name, instructions of a sample, and what is run.
+type Setting = (String, u64, ShadowOptions);
+
+/// All settings: the grid, and at one point of it other policies and shadows at phases.
+fn settings(samples: &[u64]) -> Vec<Setting> {
+    let mut all = Vec::new();
+    for load in LOADS {
+        for sample in samples {
+            let options = ShadowOptions {
+                streams: true,
+                ..ShadowOptions::at_load(load, *sample)
+            };
+            all.push((setting(load, *sample), *sample, options));
+        }
+    }
+    let main = ShadowStudy::main_sample(samples);
+    for policy in Policy::NAMES.iter().skip(1) {
+        let Some(Ok(table)) = Policy::named(policy) else {
+            continue;
+        };
+        let options = ShadowOptions {
+            policy: Arc::new(table.compiled()),
+            ..ShadowOptions::at_load(1.0, main)
+        };
+        all.push((format!("policy={policy}"), main, options));
+    }
+    let mut at_phases = ShadowOptions::at_load(1.0, main);
+    let mut until_converged = ShadowOptions::at_load(1.0, main);
+    if let When::Load { load, period_ns } = at_phases.when {
+        at_phases.when = When::Phase { load, period_ns };
+        until_converged.when = When::Convergence { load, period_ns };
+    }
+    all.push(("phase".to_string(), main, at_phases));
+    all.push(("convergence".to_string(), main, until_converged));
+    let mut cached = ShadowOptions::at_load(1.0, main);
+    cached.costs.keeps_translations = true;
+    all.push(("kept-translations".to_string(), main, cached));
+    for slowdown in [3.0, 30.0] {
+        let mut options = ShadowOptions::at_load(1.0, main);
+        options.costs.slowdown = slowdown;
+        all.push((format!("slowdown={slowdown}"), main, options));
+    }
+    all
 }
 
 struct Study<'a> {
     program: &'a Program,
+    graphs: &'a Graphs<'a>,
     timeline: &'a Timeline,
     truth: &'a Profiles<'a>,
     streams: Option<StreamProfile>,
@@ -74,46 +159,17 @@ impl Study<'_> {
         }
     }
 
-    /// All settings with their names: the grid, and at one point of it other policies and shadows at phases.
-    fn settings(&self, samples: &[u64]) -> Vec<(String, u64, ShadowOptions)> {
-        let mut all = Vec::new();
-        for load in LOADS {
-            for sample in samples {
-                let options = ShadowOptions {
-                    streams: true,
-                    ..ShadowOptions::at_load(load, *sample)
-                };
-                all.push((setting(load, *sample), *sample, options));
-            }
-        }
-        let main = ShadowStudy::main_sample(samples);
-        for policy in Policy::NAMES.iter().skip(1) {
-            let Some(Ok(table)) = Policy::named(policy) else {
-                continue;
-            };
-            let options = ShadowOptions {
-                policy: Arc::new(table.compiled()),
-                ..ShadowOptions::at_load(1.0, main)
-            };
-            all.push((format!("policy={policy}"), main, options));
-        }
-        let mut at_phases = ShadowOptions::at_load(1.0, main);
-        let mut until_converged = ShadowOptions::at_load(1.0, main);
-        if let When::Load { load, period_ns } = at_phases.when {
-            at_phases.when = When::Phase { load, period_ns };
-            until_converged.when = When::Convergence { load, period_ns };
-        }
-        all.push(("phase".to_string(), main, at_phases));
-        all.push(("convergence".to_string(), main, until_converged));
-        let mut cached = ShadowOptions::at_load(1.0, main);
-        cached.costs.keeps_translations = true;
-        all.push(("kept-translations".to_string(), main, cached));
-        for slowdown in [3.0, 30.0] {
-            let mut options = ShadowOptions::at_load(1.0, main);
-            options.costs.slowdown = slowdown;
-            all.push((format!("slowdown={slowdown}"), main, options));
-        }
-        all
+    /// Profiles by shadows at each setting.
+    fn run(&self, settings: Vec<Setting>) -> Result<Vec<Measurement>, String> {
+        let found: Result<Vec<Vec<Measurement>>, String> = settings
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|(name, sample, options)| {
+                let outcome = profiled(self.program, self.graphs, self.timeline, &options);
+                Ok(self.outcome(&name, sample, &outcome.map_err(text)?))
+            })
+            .collect();
+        Ok(found?.into_iter().flatten().collect())
     }
 
     fn outcome(&self, setting: &str, sample: u64, outcome: &ShadowOutcome<'_>) -> Vec<Measurement> {

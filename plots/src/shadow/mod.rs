@@ -1,9 +1,13 @@
 //! The evaluation of shadow profiling as a report: claims, figures 2 to 7, policies of system calls and divergences.
 
+mod chip;
+mod executed;
+
 use std::path::Path;
 
 use hps_experiments::UnitRecord;
 use hps_experiments::claims::{Claim, Section};
+use hps_experiments::shadow::bursts::ONE_IN;
 use hps_experiments::shadow::{Data, LOADS, ShadowStudy, setting};
 
 use crate::PlotError;
@@ -43,6 +47,8 @@ pub fn write_shadow(
         let mut chapters = vec![claims_chapter(claims)];
         for (isa, data) in boards.iter().filter(|(_, d)| !d.programs().is_empty()) {
             chapters.extend([grid(isa, data)?, details(isa, data)?]);
+            chapters.extend(executed::chapter(isa, data));
+            chapters.extend(chip::chapter(isa, data)?);
         }
         Ok(chapters)
     })
@@ -256,7 +262,9 @@ fn details(isa: &str, data: &Data<'_>) -> Result<Chapter, PlotError> {
             .push((format!("{isa}-system-calls"), figure));
     }
     let main = setting(1.0, ShadowStudy::main_sample(&data.samples));
-    chapter.tables.push(variants(data, &main));
+    let title = "Variants, means over programs";
+    chapter.tables.push(variants(data, title, &ways(&main)));
+    chapter.tables.push(beside_bursts(data));
     for (measure, title, head) in [
         (
             "divergences",
@@ -313,7 +321,61 @@ fn calls(isa: &str, data: &Data<'_>) -> Result<Option<Figure>, PlotError> {
     Ok(Some(figure))
 }
 
-fn variants(data: &Data<'_>, main: &str) -> ChapterTable {
+/// Calls that shadows find, and that HPS's bursts find, by what they cost.
+fn beside_bursts(data: &Data<'_>) -> ChapterTable {
+    let title = "Calls found by shadows and by HPS's bursts, means over programs";
+    let head = [
+        "What collects",
+        "Setting",
+        "Overhead, %",
+        "Overlap of call pairs, %",
+    ];
+    let mut table = ChapterTable::new(title, 2, &head);
+    let shadows = LOADS.iter().flat_map(|load| {
+        data.samples.iter().filter_map(move |sample| {
+            let name = setting(*load, *sample);
+            let overhead = data.mean(&name, "overhead_ratio");
+            let found = overhead.zip(data.mean(&name, "call_overlap_ratio"))?;
+            Some((
+                "shadows",
+                format!("load {load:.1}, {}", short(*sample)),
+                found,
+            ))
+        })
+    });
+    let bursts = ONE_IN.iter().filter_map(|one_in| {
+        let setting = format!("one event in {one_in}");
+        Some(("HPS", setting, data.bursts(*one_in)?))
+    });
+    let mut rows: Vec<_> = shadows.chain(bursts).collect();
+    rows.sort_by(|a, b| a.2.0.total_cmp(&b.2.0));
+    for (what, setting, (overhead, overlap)) in rows {
+        let numbers = [overhead, overlap].map(|share| cell(Some(share), 100.0));
+        let words = [what.to_string(), setting];
+        table.rows.push(words.into_iter().chain(numbers).collect());
+    }
+    table
+}
+
+/// Ways to choose shadows, and what they cost, beside the setting of the grid.
+fn ways(main: &str) -> [(&str, &str); 8] {
+    [
+        ("periodic, the paper's policy", main),
+        (
+            "every call that is not benign ends the shadow",
+            "policy=strict",
+        ),
+        ("no call ends the shadow", "policy=pretend"),
+        ("at new phases", "phase"),
+        ("rarer while they see nothing new", "convergence"),
+        ("translations are kept", "kept-translations"),
+        ("slowdown 3", "slowdown=3"),
+        ("slowdown 30", "slowdown=30"),
+    ]
+}
+
+/// What shadows see and cost in each variant: its name and its setting.
+fn variants(data: &Data<'_>, title: &str, rows: &[(&str, &str)]) -> ChapterTable {
     let columns = [
         ("Paths, %", "path_accuracy_ratio", 100.0),
         ("Long paths, %", "long_path_accuracy_ratio", 100.0),
@@ -327,26 +389,14 @@ fn variants(data: &Data<'_>, main: &str) -> ChapterTable {
     ];
     let mut head = vec!["Variant"];
     head.extend(columns.iter().map(|c| c.0));
-    let mut table = ChapterTable::new("Variants, means over programs", 1, &head);
-    let rows = [
-        ("periodic, the paper's policy", main),
-        (
-            "every call that is not benign ends the shadow",
-            "policy=strict",
-        ),
-        ("no call ends the shadow", "policy=pretend"),
-        ("at new phases", "phase"),
-        ("translations are kept", "kept-translations"),
-        ("slowdown 3", "slowdown=3"),
-        ("slowdown 30", "slowdown=30"),
-    ];
+    let mut table = ChapterTable::new(title, 1, &head);
     for (name, setting) in rows {
         let cells = columns
             .iter()
             .map(|(_, measure, factor)| cell(data.mean(setting, measure), *factor));
         table
             .rows
-            .push([name.to_string()].into_iter().chain(cells).collect());
+            .push([(*name).to_string()].into_iter().chain(cells).collect());
     }
     table
 }

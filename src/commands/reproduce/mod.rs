@@ -25,6 +25,12 @@ use crate::progress;
 /// Runs the command; the exit code is 1 if anything failed.
 pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     use_threads("--threads", args.threads)?;
+    if !args.chips.is_empty() && args.paper != Paper::Shadow2007 {
+        bail!(
+            "--chips names machines of shadow-2007; {} has no shadows",
+            paper_name(args)
+        );
+    }
     match args.paper {
         Paper::Hps2005 => hps(args),
         Paper::Tip2021 => tip::reproduce(args),
@@ -199,6 +205,9 @@ fn command(args: &ReproduceArgs) -> String {
     }
     if !args.only.is_empty() {
         words.push(format!("--only {}", args.only.join(",")));
+    }
+    if !args.chips.is_empty() {
+        words.push(format!("--chips {}", args.chips.join(",")));
     }
     if !args.arguments.is_empty() {
         words.push(format!("-- {}", args.arguments.join(" ")));

@@ -1,7 +1,9 @@
 //! `hps reproduce shadow-2007`: profiles of shadows against perfect ones, by load and sample size.
 
+use anyhow::bail;
 use hps_experiments::Program;
 use hps_experiments::shadow::{Data, ShadowStudy, claims};
+use hps_lab::TimedMachine;
 use hps_plots::{ReportInfo, write_shadow};
 
 use super::{command, measured, programs, refuse_parts, tell};
@@ -27,6 +29,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         programs: programs.clone(),
         machine: machine.clone(),
         samples: samples.to_vec(),
+        chips: chips(args, samples == ShadowStudy::SMALL)?,
     };
     let records = match measured(args, |keep, observer| Ok(study.run(keep, observer)?))? {
         Ok(records) => records,
@@ -51,11 +54,32 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     tell(&claims, &files, &records)
 }
 
+/// The machines on whose other contexts shadows run. Without an option, those of the study if runs are short: each cycle of
+/// the program and of its shadows is simulated.
+fn chips(args: &ReproduceArgs, is_short: bool) -> anyhow::Result<Vec<TimedMachine>> {
+    let names: Vec<&str> = match &args.chips[..] {
+        [] if is_short => ShadowStudy::CHIPS.to_vec(),
+        [only] if only == "none" => Vec::new(),
+        named => named.iter().map(String::as_str).collect(),
+    };
+    let machines = names.into_iter().map(|name| {
+        let machine = timed_machine(name, CoreKind::Cycle)?;
+        if machine.config.chip.processors() < 2 {
+            bail!(
+                "--chips {name}: the machine has one context, and no other one for shadows; smt-2 and cmp-4 have several"
+            );
+        }
+        Ok(machine)
+    });
+    machines.collect()
+}
+
 /// What a reader has to know of the numbers.
 fn notes(args: &ReproduceArgs) -> Vec<String> {
     let mut notes = vec![
         "What the program takes was timed from its first instruction to its last, without shadows. What shadows cost it is \
-         charged: forks, page faults and signals with values measured on a host. Shadows compete with it for nothing."
+         charged: forks, page faults and signals with values measured on a host. Shadows compete with it for nothing, but for \
+         those of the chapter about chips."
             .to_string(),
     ];
     if args.size == Size::Small {

@@ -1,0 +1,143 @@
+//! The chapter of shadows on other contexts of the chip that runs their parent.
+
+use hps_experiments::shadow::chip::{Part, SCHEME, SLOWDOWNS, setting};
+use hps_experiments::shadow::{Data, ShadowStudy};
+
+use super::{cell, short};
+use crate::PlotError;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::figures::stacked_bars;
+
+/// What slows a parent down, on each machine; `None` if no shadows ran on a chip.
+pub(super) fn chapter(isa: &str, data: &Data<'_>) -> Result<Option<Chapter>, PlotError> {
+    let machines = data.chips();
+    if machines.is_empty() {
+        return Ok(None);
+    }
+    let mut chapter = Chapter {
+        id: format!("chip-{isa}"),
+        title: format!("Shadows on the chip of their parent: {isa}"),
+        text: vec![
+            format!(
+                "Shadows run on other contexts of the chip that times the program, at load 1.0, with samples of {} \
+                 instructions. The slowdown is measured against a run of the chip without shadows. The operating system is not \
+                 executed: signals, forks and faults take the program's context for as long as keys say, but pages are copied \
+                 by loads and stores. Nothing is translated. At slowdown 1 shadows compete most.",
+                short(ShadowStudy::main_sample(&data.samples))
+            ),
+            "The parts of a bar sum to the slowdown. Where signals, forks and faults come while another one is served, their \
+             cycles count twice; the pictures scale them down to the cycles in which the context was idle, the tables show \
+             the coincidence as a number below 0."
+                .to_string(),
+        ],
+        ..Chapter::default()
+    };
+    for machine in &machines {
+        for slowdown in SLOWDOWNS {
+            let of = (machine.as_str(), slowdown);
+            if let Some(bars) = bars(data, of) {
+                let figure = stacked_bars(
+                    &format!(
+                        "What slows the program down on {machine}, shadows at slowdown {slowdown:.0}"
+                    ),
+                    isa,
+                    "Slowdown, % of the cycles of a run alone",
+                    &bars,
+                )?;
+                let name = format!("{isa}-chip-{machine}-slowdown-{slowdown:.0}");
+                chapter.figures.push((name, figure));
+            }
+            chapter.tables.push(table(data, of));
+        }
+    }
+    Ok(Some(chapter))
+}
+
+/// A bar and its parts.
+type Bar = (String, Vec<(String, f64)>);
+
+/// A bar for each program: the operating system's cycles by what they were for, and what the program lost while it ran.
+fn bars(data: &Data<'_>, (machine, slowdown): (&str, f64)) -> Option<Vec<Bar>> {
+    let setting = setting(machine, slowdown);
+    let of = |part: Part, program: &str| {
+        let all = data.of_scheme(SCHEME, &setting, part.measure());
+        all.get(program).copied()
+    };
+    let mut bars = Vec::new();
+    for program in data.programs() {
+        let served = [Part::Signals, Part::Forks, Part::Faults];
+        let [signals, forks, faults] = served.map(|part| of(part, program));
+        let (Some(signals), Some(forks), Some(faults)) = (signals, forks, faults) else {
+            continue;
+        };
+        let sum = signals + forks + faults;
+        let idle = sum + of(Part::Coincidence, program).unwrap_or(0.0);
+        let scale = if sum > 0.0 {
+            (idle / sum).max(0.0)
+        } else {
+            0.0
+        };
+        let shared = of(Part::Shared, program).unwrap_or(0.0).max(0.0);
+        let parts = [
+            (Part::Signals, signals * scale),
+            (Part::Forks, forks * scale),
+            (Part::Faults, faults * scale),
+            (Part::Shared, shared),
+        ];
+        let percent = |(part, share): (Part, f64)| (part.title().to_string(), 100.0 * share);
+        bars.push((program.to_string(), parts.map(percent).into()));
+    }
+    (!bars.is_empty()).then_some(bars)
+}
+
+/// A column: its heading, what it shows, by what it is multiplied.
+type Column = (&'static str, &'static str, f64);
+
+const COLUMNS: [Column; 17] = [
+    ("Measured, %", "overhead_ratio", 100.0),
+    ("By keys, %", "charged_ratio", 100.0),
+    ("Signals", "signals_ratio", 100.0),
+    ("Forks", "forks_ratio", 100.0),
+    ("Faults", "faults_ratio", 100.0),
+    ("Coincidence", "coincidence_ratio", 100.0),
+    ("Shared", "shared_ratio", 100.0),
+    ("Of these, other context", "sibling_ratio", 100.0),
+    ("Shadows", "shadows", 1.0),
+    ("By keys", "charged_shadows", 1.0),
+    ("Pages copied", "copied_pages", 1.0),
+    ("Found unshared", "reused_pages", 1.0),
+    ("Cycles of a fault", "fault_cycles", 1.0),
+    ("L1I misses, times", "l1i_misses_ratio", 1.0),
+    ("L1D misses, times", "l1d_misses_ratio", 1.0),
+    ("L2 misses, times", "l2_misses_ratio", 1.0),
+    ("Unlike twins", "apart", 1.0),
+];
+
+fn table(data: &Data<'_>, (machine, slowdown): (&str, f64)) -> ChapterTable {
+    let mut head = vec!["Program"];
+    head.extend(COLUMNS.iter().map(|column| column.0));
+    let title = format!(
+        "{machine}, shadows at slowdown {slowdown:.0}: slowdown of the program in %, by cause"
+    );
+    let mut table = ChapterTable::new(&title, 1, &head);
+    let setting = setting(machine, slowdown);
+    let columns: Vec<_> = COLUMNS
+        .iter()
+        .map(|(_, measure, factor)| (data.of_scheme(SCHEME, &setting, measure), *factor))
+        .collect();
+    for program in data.programs() {
+        let cells = columns
+            .iter()
+            .map(|(column, factor)| cell(column.get(program).copied(), *factor));
+        table
+            .rows
+            .push([program.to_string()].into_iter().chain(cells).collect());
+    }
+    let means = COLUMNS
+        .iter()
+        .map(|(_, measure, factor)| cell(data.on_chip(machine, slowdown, measure), *factor));
+    table
+        .rows
+        .push(["mean".to_string()].into_iter().chain(means).collect());
+    table
+}
