@@ -256,7 +256,7 @@ fn what_both_would_share_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |config: ProcessConfig| {
         let lab = small((find("bwt"), Isa::Riscv64)).configured(config);
-        let process = lab.subject().start().unwrap_or_else(|e| panic!("{e}"));
+        let mut process = lab.subject().start().unwrap_or_else(|e| panic!("{e}"));
         process.duplicate().err()
     };
     assert_eq!(refused(ProcessConfig::default()), None);

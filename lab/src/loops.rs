@@ -235,7 +235,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Core<E, P> {
     ///
     /// # Errors
     /// Those of that function.
-    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+    pub fn duplicate(&mut self) -> Result<Self, DuplicateError> {
         self.0.duplicate().map(Core)
     }
 }

@@ -85,10 +85,10 @@ fn forks_do_what_their_parent_does() {
         let fork = match &mut fork {
             Some(fork) => {
                 fork.note(&pages);
-                fork.begin(&parent).expect("memory");
+                fork.begin(&mut parent).expect("memory");
                 fork
             }
-            None => fork.insert(Fork::of(&parent).expect("memory")),
+            None => fork.insert(Fork::of(&mut parent).expect("memory")),
         };
         let length = random.below(400_000) + 1;
         let stop = fork.machine().run(&mut NoProbe, length);

@@ -181,7 +181,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> EitherCore<E, P> {
     ///
     /// # Errors
     /// [`DuplicateError`] if both programs would share something of the host that one of them can change.
-    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+    pub fn duplicate(&mut self) -> Result<Self, DuplicateError> {
         Ok(match self {
             EitherCore::Cycle(core) => EitherCore::Cycle(Box::new(core.duplicate()?)),
             EitherCore::Instruction(core) => EitherCore::Instruction(Box::new(core.duplicate()?)),

@@ -121,8 +121,8 @@ impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
     }
 
     /// The latest copy of a range of cycles, to go on from. None of a program that cannot be duplicated.
-    fn copy_within(&self, cycles: RangeInclusive<u64>) -> Option<(u64, Chip<E>)> {
-        let copies = self.copies.iter().chain(&self.near);
+    fn copy_within(&mut self, cycles: RangeInclusive<u64>) -> Option<(u64, Chip<E>)> {
+        let copies = self.copies.iter_mut().chain(&mut self.near);
         let within = copies.filter(|(at, _)| cycles.contains(at));
         let (at, chip) = within.max_by_key(|(at, _)| *at)?;
         Some((*at, chip.duplicate().ok()?))
@@ -136,13 +136,14 @@ impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
             E::run_chip_to(&mut self.chip, self.cycle);
             let last = self.copies.last().map_or(0, |(at, _)| *at);
             if self.cycle == next && next > last {
-                self.copies.extend(self.copy());
+                let copy = self.copy();
+                self.copies.extend(copy);
             }
         }
     }
 
     /// A copy, unless the program has so much memory that copies of it are too many.
-    fn copy(&self) -> Option<(u64, Box<Chip<E>>)> {
+    fn copy(&mut self) -> Option<(u64, Box<Chip<E>>)> {
         if self.chip.process().mem.resident_bytes() > LARGEST_COPIED {
             return None;
         }

@@ -220,10 +220,10 @@ impl<'a, 'b> Run<'a, 'b> {
         let fork = match self.fork.take() {
             Some(mut fork) => {
                 fork.note(&pages);
-                fork.begin(&self.parent)?;
+                fork.begin(&mut self.parent)?;
                 fork
             }
-            None => Fork::of(&self.parent)?,
+            None => Fork::of(&mut self.parent)?,
         };
         let fork = self.fork.insert(fork);
         let from = self.parent.retired.program;

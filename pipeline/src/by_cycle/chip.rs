@@ -359,8 +359,8 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Chip<E, P> {
     /// # Errors
     /// [`DuplicateError`] if both programs would share something of the host that one of them can
     /// change.
-    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
-        let processors = self.processors.iter().map(|one| {
+    pub fn duplicate(&mut self) -> Result<Self, DuplicateError> {
+        let processors = self.processors.iter_mut().map(|one| {
             Ok(Processor {
                 context: one.context.duplicate()?,
                 resources: one.resources.clone(),

@@ -185,7 +185,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Context<E, P> {
     /// # Errors
     /// [`DuplicateError`] if both programs would share something of the host that one of them can
     /// change.
-    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+    pub fn duplicate(&mut self) -> Result<Self, DuplicateError> {
         Ok(Context {
             id: self.id,
             process: self.process.duplicate()?,

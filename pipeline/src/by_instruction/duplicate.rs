@@ -11,7 +11,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
     ///
     /// # Errors
     /// [`DuplicateError`] if both programs would share something of the host that one of them can change.
-    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+    pub fn duplicate(&mut self) -> Result<Self, DuplicateError> {
         Ok(DrivenCore {
             process: self.process.duplicate()?,
             editor: self.editor.clone(),

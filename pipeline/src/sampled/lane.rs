@@ -50,7 +50,7 @@ pub(super) struct Start<'a, E> {
     /// Its number.
     pub unit: u64,
     /// The program, and its clocks.
-    pub source: &'a Process,
+    pub source: &'a mut Process,
     pub clock: GuestCounters,
     /// The editor as the program left it.
     pub editor: &'a E,
@@ -63,7 +63,7 @@ impl<E: DecodeEditor + Clone> Lane<E> {
     pub fn new(
         number: usize,
         config: &MachineConfig,
-        source: &Process,
+        source: &mut Process,
         editor: &E,
     ) -> Result<Lane<E>, MemoryError> {
         let shadow = source.shadow()?;
@@ -86,7 +86,7 @@ impl<E: DecodeEditor + Clone> Lane<E> {
     pub fn begin(
         &mut self,
         config: &MachineConfig,
-        start: &Start<'_, E>,
+        start: Start<'_, E>,
         mut stale: Vec<u64>,
     ) -> Result<(), MemoryError> {
         self.unit = start.unit;

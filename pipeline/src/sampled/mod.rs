@@ -247,8 +247,8 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
     }
 
     /// Runs on `jobs` threads, of which one runs the program and the others time units; 0: one for
-    /// each processor. For each of them, up to 8, there is a copy of the pages that the program has
-    /// written.
+    /// each processor. For each of them, up to 8, there is at most a copy of the pages that the
+    /// program has written.
     #[must_use]
     pub fn on_threads(self, jobs: usize) -> Self {
         let processors = || thread::available_parallelism().map_or(1, usize::from);
@@ -376,12 +376,12 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
         let stale = std::mem::take(&mut self.stale[lane.number]);
         let start = Start {
             unit,
-            source: &self.functional.process,
+            source: &mut self.functional.process,
             clock,
             editor: &self.functional.editor,
             warm: &self.warm,
         };
-        lane.begin(&self.config, &start, stale)?;
+        lane.begin(&self.config, start, stale)?;
         self.away += 1;
         crew.put(lane);
         Ok(())
@@ -397,7 +397,7 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             if self.stale.len() < self.jobs.min(LAG as usize) {
                 let Machine {
                     process, editor, ..
-                } = &self.functional;
+                } = &mut self.functional;
                 let lane = Lane::new(self.stale.len(), &self.config, process, editor)?;
                 self.stale.push(Vec::new());
                 return Ok(lane);

@@ -29,7 +29,7 @@ impl Fork {
     ///
     /// # Errors
     /// If the host refuses memory.
-    pub fn of(parent: &Machine) -> Result<Fork, MemoryError> {
+    pub fn of(parent: &mut Machine) -> Result<Fork, MemoryError> {
         let process = parent.process.forked()?;
         let mut fork = Fork {
             layout_epoch: process.mem.layout_epoch(),
@@ -50,7 +50,7 @@ impl Fork {
     ///
     /// # Errors
     /// If the host refuses memory.
-    pub fn begin(&mut self, parent: &Machine) -> Result<(), MemoryError> {
+    pub fn begin(&mut self, parent: &mut Machine) -> Result<(), MemoryError> {
         let mem = &self.machine.process.mem;
         let same_layout = mem.layout_epoch() == self.layout_epoch;
         // An epoch of the fork's own may be one of the parent's for other code.
@@ -63,11 +63,9 @@ impl Fork {
         pages.sort_unstable();
         pages.dedup();
         let process = &mut self.machine.process;
-        process.follow_as(
-            &parent.process,
-            same_layout.then_some(&pages[..]),
-            parent.process.os.forked(),
-        )?;
+        let os = parent.process.os.forked();
+        let pages_of_both = same_layout.then_some(&pages[..]);
+        process.follow_as(&mut parent.process, pages_of_both, os)?;
         pages.clear();
         self.stale = pages;
         self.layout_epoch = parent.process.mem.layout_epoch();

@@ -34,9 +34,9 @@ use std::ops::Range;
 use self::high::High;
 use self::regions::Regions;
 #[cfg(not(target_family = "wasm"))]
-use self::room::{Layer, Room};
+use self::room::{Layer, PageBytes, Room};
 #[cfg(target_family = "wasm")]
-use self::room_in_parts::{Layer, Room};
+use self::room_in_parts::{Layer, PageBytes, Room};
 use self::sharing::Shares;
 pub use self::tracked::Mirror;
 use self::tracked::Tracked;
@@ -166,7 +166,7 @@ pub(crate) struct ThreadWord {
 /// Guest memory. See the module's description.
 pub struct Memory {
     bytes: Room,
-    pages: Box<[u8; PAGE_COUNT]>,
+    pages: PageBytes,
     /// What lies above the window, once something is mapped there.
     high: Option<High>,
     regions: Regions,
@@ -247,12 +247,9 @@ impl Memory {
 
     fn reserved(bytes: u64, limit_bytes: u64) -> Result<Memory, MemoryError> {
         let bytes = Room::new(bytes)?;
-        let Ok(pages) = vec![0u8; PAGE_COUNT].into_boxed_slice().try_into() else {
-            unreachable!("the length of the vector is PAGE_COUNT")
-        };
         Ok(Memory {
             bytes,
-            pages,
+            pages: PageBytes::new()?,
             high: None,
             regions: Regions::default(),
             used: Regions::default(),

@@ -1,39 +1,78 @@
 //! The host's memory for a guest: address space that the host commits where it is touched.
 
 use std::fs::File;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{MmapMut, MmapOptions};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
+use rustix::process::{Resource, getrlimit};
 
-use super::{Memory, MemoryError, PAGE_SIZE};
+use super::{Memory, MemoryError, PAGE_COUNT, PAGE_SIZE, Pages};
 
-/// The content of pages at one moment, in an anonymous file of the host: each page at its address.
+/// The content of pages at one moment, each at its address, in a part of an anonymous file of the host. All layers are in
+/// one file: there may be more of them than a process may have open.
 pub(super) struct Layer {
-    file: File,
+    file: &'static File,
+    /// Where it begins in the file.
+    start: u64,
     pages: u64,
 }
 
 impl Layer {
     /// A layer without pages.
     pub(super) fn new() -> Result<Layer, MemoryError> {
-        let file = memfd_create("hps-layer", MemfdFlags::CLOEXEC);
+        static FILE: OnceLock<Result<File, MemoryError>> = OnceLock::new();
+        static LAYERS: AtomicU64 = AtomicU64::new(0);
+        let file = FILE.get_or_init(Self::make_file).as_ref();
+        let file = file.map_err(MemoryError::clone)?;
+        let number = LAYERS.fetch_add(1, Ordering::Relaxed);
+        if number >= Self::MOST {
+            return Err(refused("there have been too many layers"));
+        }
+        Ok(Layer {
+            file,
+            start: number * Memory::LIMIT,
+            pages: 0,
+        })
+    }
+
+    /// Layers for which a file of the host has room.
+    const MOST: u64 = (1 << 63) / Memory::LIMIT - 1;
+
+    fn make_file() -> Result<File, MemoryError> {
+        // The host would end the process for a file that is too long.
+        if getrlimit(Resource::Fsize).current.is_some() {
+            return Err(refused("files are limited (ulimit -f)"));
+        }
+        let file = memfd_create("hps-layers", MemfdFlags::CLOEXEC);
         let file = File::from(file.map_err(refused)?);
-        file.set_len(Memory::LIMIT).map_err(refused)?;
-        Ok(Layer { file, pages: 0 })
+        file.set_len(Self::MOST * Memory::LIMIT).map_err(refused)?;
+        Ok(file)
     }
 
     /// Puts pages in, before anyone shows the layer.
     pub(super) fn put(&mut self, addr: u64, content: &[u8]) -> Result<(), MemoryError> {
         self.pages += content.len() as u64 / PAGE_SIZE;
-        self.file.write_all_at(content, addr).map_err(refused)
+        let place = self.start + addr;
+        self.file.write_all_at(content, place).map_err(refused)
     }
 
     /// Pages that were put in.
     pub(super) fn pages(&self) -> u64 {
         self.pages
+    }
+}
+
+impl Drop for Layer {
+    /// Gives the pages back to the host. No room shows them any more.
+    fn drop(&mut self) {
+        let frees = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let freed = fallocate(self.file, frees, self.start, Memory::LIMIT);
+        debug_assert_eq!(freed, Ok(()));
     }
 }
 
@@ -44,25 +83,60 @@ fn refused(cause: impl std::fmt::Display) -> MemoryError {
     }
 }
 
+/// The byte of each page of the window, zero at first.
+///
+/// The host commits it where it is touched. An allocator writes zeros to all of its 4 MiB if it has had such a piece before
+/// (docs/measurements/duplicates.md says what that takes).
+pub(super) struct PageBytes(MmapMut);
+
+impl PageBytes {
+    pub(super) fn new() -> Result<PageBytes, MemoryError> {
+        Ok(PageBytes(reserved(PAGE_COUNT as u64)?))
+    }
+}
+
+impl Deref for PageBytes {
+    type Target = Pages;
+
+    #[inline(always)]
+    fn deref(&self) -> &Pages {
+        // SAFETY: the mapping has this length, and is borrowed as long as the result. A slice of it would have to be
+        // measured at each access of a guest.
+        unsafe { &*self.0.as_ptr().cast() }
+    }
+}
+
+impl DerefMut for PageBytes {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Pages {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.0.as_mut_ptr().cast() }
+    }
+}
+
+/// Address space of the host, committed where it is touched, zero at first.
+fn reserved(bytes: u64) -> Result<MmapMut, MemoryError> {
+    let refused = |cause: String| MemoryError::Reserve { bytes, cause };
+    let len = usize::try_from(bytes).map_err(|_| refused("a 64-bit host is needed".to_owned()))?;
+    let reserved = MmapOptions::new()
+        .len(len)
+        .no_reserve_swap()
+        .map_anon()
+        .map_err(|e| refused(e.to_string()))?;
+    // Huge pages would let a guest that touches one byte in each commit far more host memory
+    // than its limit. Hosts without the advice have no huge pages to fear.
+    #[cfg(target_os = "linux")]
+    let _ = reserved.advise(memmap2::Advice::NoHugePage);
+    Ok(reserved)
+}
+
 /// Host memory of a range of guest addresses, all of it zero at first.
 pub(super) struct Room(MmapMut);
 
 impl Room {
     /// Address space of the host, committed where it is touched.
     pub(super) fn new(bytes: u64) -> Result<Room, MemoryError> {
-        let refused = |cause: String| MemoryError::Reserve { bytes, cause };
-        let len =
-            usize::try_from(bytes).map_err(|_| refused("a 64-bit host is needed".to_owned()))?;
-        let reserved = MmapOptions::new()
-            .len(len)
-            .no_reserve_swap()
-            .map_anon()
-            .map_err(|e| refused(e.to_string()))?;
-        // Huge pages would let a guest that touches one byte in each commit far more host memory
-        // than its limit. Hosts without the advice have no huge pages to fear.
-        #[cfg(target_os = "linux")]
-        let _ = reserved.advise(memmap2::Advice::NoHugePage);
-        Ok(Room(reserved))
+        Ok(Room(reserved(bytes)?))
     }
 
     /// Whether there is memory for every address.
@@ -87,10 +161,10 @@ impl Room {
         let place = self.part_mut(range.start, (range.end - range.start) as usize);
         let (prot, flags) = Self::REPLACES;
         // SAFETY: the place lies inside this room's own mapping, to which there is no other reference, and is readable and
-        // writable memory afterwards. Nobody writes to the file any more.
+        // writable memory afterwards. Nobody writes to the layer any more.
         let shown = unsafe {
             let at = place.as_mut_ptr().cast();
-            mmap(at, place.len(), prot, flags, &layer.file, from)
+            mmap(at, place.len(), prot, flags, layer.file, layer.start + from)
         };
         shown.map(|_| ()).map_err(refused)
     }
@@ -160,5 +234,23 @@ impl Room {
             unreachable!("the reserve is as long as the address space")
         };
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{SeekFrom, seek};
+
+    use super::*;
+
+    #[test]
+    fn a_layer_that_is_gone_holds_no_memory_of_the_host() {
+        let mut layer = Layer::new().expect("a layer");
+        layer.put(0x5000, &[7; 4096]).expect("memory");
+        let (file, start) = (layer.file, layer.start);
+        let first_page = || seek(file, SeekFrom::Data(start)).unwrap_or(u64::MAX);
+        assert_eq!(first_page(), start + 0x5000);
+        drop(layer);
+        assert!(first_page() >= start + Memory::LIMIT);
     }
 }

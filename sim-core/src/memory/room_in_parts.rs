@@ -4,13 +4,40 @@
 //! range is contiguous in the host's memory. A part that grows downwards takes room for as much again, so that
 //! mappings that are placed one below the other are copied seldom.
 
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
-use super::{MemoryError, PAGE_SIZE};
+use super::{MemoryError, PAGE_COUNT, PAGE_SIZE, Pages};
 
 const GRANULE: u64 = 64 * PAGE_SIZE;
 /// Stands for no part.
 const NONE: u16 = u16::MAX;
+
+/// The byte of each page of the window, zero at first.
+pub(super) struct PageBytes(Box<Pages>);
+
+impl PageBytes {
+    pub(super) fn new() -> Result<PageBytes, MemoryError> {
+        let pages = vec![0; PAGE_COUNT].into_boxed_slice().try_into();
+        let refused = |_| refused(PAGE_COUNT as u64, "the number of pages is another one");
+        Ok(PageBytes(pages.map_err(refused)?))
+    }
+}
+
+impl Deref for PageBytes {
+    type Target = Pages;
+
+    #[inline(always)]
+    fn deref(&self) -> &Pages {
+        &self.0
+    }
+}
+
+impl DerefMut for PageBytes {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Pages {
+        &mut self.0
+    }
+}
 
 /// Content of pages that rooms could share: there is none here.
 pub(super) enum Layer {}

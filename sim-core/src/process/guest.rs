@@ -48,15 +48,16 @@ impl Guest {
         }
     }
 
-    /// A second guest in the same state, which shares nothing with this one.
+    /// A second guest in the same state. Neither sees what the other one does.
     ///
     /// # Errors
     /// [`DuplicateError`] if both would share something of the host that one of them can change:
     /// its standard streams, files of a writable root; or if the host refuses memory.
-    pub fn duplicate(&self) -> Result<Guest, DuplicateError> {
+    pub fn duplicate(&mut self) -> Result<Guest, DuplicateError> {
+        let os = Box::new(self.os.duplicate()?);
         Ok(Guest {
             mem: self.mem.duplicate()?,
-            os: Box::new(self.os.duplicate()?),
+            os,
             image: self.image.clone(),
             counters_before: self.counters_before,
             reservations: self.reservations.clone(),
@@ -68,7 +69,7 @@ impl Guest {
     ///
     /// # Errors
     /// If the host refuses memory.
-    pub fn shadow(&self) -> Result<Guest, MemoryError> {
+    pub fn shadow(&mut self) -> Result<Guest, MemoryError> {
         let mut mem = self.mem.duplicate()?;
         mem.clear_dirty();
         Ok(Guest {

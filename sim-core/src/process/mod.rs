@@ -182,11 +182,11 @@ impl Process {
         })
     }
 
-    /// A second process in the same state, which shares nothing with this one.
+    /// A second process in the same state. Neither sees what the other one does.
     ///
     /// # Errors
     /// As [`Guest::duplicate`].
-    pub fn duplicate(&self) -> Result<Process, DuplicateError> {
+    pub fn duplicate(&mut self) -> Result<Process, DuplicateError> {
         Ok(Process {
             guest: self.guest.duplicate()?,
             thread: self.thread.clone(),
@@ -203,7 +203,7 @@ impl Process {
     ///
     /// # Errors
     /// If the host refuses memory.
-    pub fn shadow(&self) -> Result<Process, MemoryError> {
+    pub fn shadow(&mut self) -> Result<Process, MemoryError> {
         Ok(Process {
             guest: self.guest.shadow()?,
             thread: self.thread.clone(),
@@ -220,7 +220,7 @@ impl Process {
     ///
     /// # Errors
     /// If the host refuses memory.
-    pub fn forked(&self) -> Result<Process, MemoryError> {
+    pub fn forked(&mut self) -> Result<Process, MemoryError> {
         let mut process = self.shadow()?;
         *process.os = self.os.forked();
         Ok(process)
@@ -228,18 +228,23 @@ impl Process {
 
     /// Makes this process what [`Process::shadow`] of `source` would be, where it was one before.
     /// `pages` are the addresses of all pages that have changed in one of the two since then; `None`
-    /// copies everything, which is needed if this process has mapped or unmapped something itself.
+    /// makes a new copy, which is needed if this process has mapped or unmapped something itself.
     ///
     /// # Errors
     /// If the host refuses memory.
-    pub fn follow(&mut self, source: &Process, pages: Option<&[u64]>) -> Result<(), MemoryError> {
-        self.follow_as(source, pages, source.os.shadow())
+    pub fn follow(
+        &mut self,
+        source: &mut Process,
+        pages: Option<&[u64]>,
+    ) -> Result<(), MemoryError> {
+        let os = source.os.shadow();
+        self.follow_as(source, pages, os)
     }
 
     /// As [`Process::follow`], with an operating system that was made from that of `source`.
     pub(crate) fn follow_as(
         &mut self,
-        source: &Process,
+        source: &mut Process,
         pages: Option<&[u64]>,
         os: Linux,
     ) -> Result<(), MemoryError> {

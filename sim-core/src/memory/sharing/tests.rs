@@ -226,9 +226,16 @@ fn are_equal(a: &Memory, b: &Memory) -> bool {
     parts(a) == parts(b) && numbers(a) == numbers(b) && content(a) == content(b)
 }
 
+/// A copy with pages of its own, whatever its size.
+fn copied(source: &Memory) -> Memory {
+    let mut copy = memory();
+    source.copy_to(&mut copy, false).expect("a copy");
+    copy
+}
+
 #[test]
 fn families_of_sharing_memories_are_families_of_copies() {
-    for seed in 1..6 {
+    for seed in 1..11 {
         let mut random = Random(seed);
         let pages = 40 << (3 * (seed % 3));
         let mut alive = vec![(memory(), memory())];
@@ -236,9 +243,12 @@ fn families_of_sharing_memories_are_families_of_copies() {
             let at = random.below(alive.len() as u64) as usize;
             match random.below(8) {
                 0 if alive.len() < 6 => {
-                    let copied = alive[at].1.duplicate().expect("a copy");
-                    let mut shared = memory();
-                    alive[at].0.share_with(&mut shared).expect("a copy");
+                    let copied = copied(&alive[at].1);
+                    let source = &mut alive[at].0;
+                    let shared = match random.below(2) {
+                        0 => sharing(source),
+                        _ => source.duplicate().expect("a copy"),
+                    };
                     alive.push((shared, copied));
                 }
                 1 if alive.len() > 1 => drop(alive.swap_remove(at)),
@@ -253,3 +263,5 @@ fn families_of_sharing_memories_are_families_of_copies() {
         }
     }
 }
+
+mod duplicates;
