@@ -208,6 +208,10 @@ pub(crate) mod rustix {
                         self.0 & other.0 != 0
                     }
 
+                    pub(crate) const fn difference(self, other: Self) -> Self {
+                        $name(self.0 & !other.0)
+                    }
+
                     pub(crate) const fn from_bits_truncate(bits: u32) -> Self {
                         $name(bits)
                     }

@@ -155,9 +155,12 @@ impl Linux {
                 if let Kind::File(host) = &file.kind
                     && flags.append != file.flags.append
                 {
-                    let mut there = fcntl_getfl(host)?;
-                    there.set(OFlags::APPEND, flags.append);
-                    fcntl_setfl(host, there)?;
+                    let there = fcntl_getfl(host)?;
+                    let wanted = match flags.append {
+                        true => there.union(OFlags::APPEND),
+                        false => there.difference(OFlags::APPEND),
+                    };
+                    fcntl_setfl(host, wanted)?;
                 }
                 file.flags.append = flags.append;
                 file.flags.nonblock = flags.nonblock;
