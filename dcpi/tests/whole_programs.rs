@@ -37,7 +37,7 @@ pub fn accuracy(name: &str, isa: Isa, period: u64, limit: u64) -> Accuracy {
     followed(name, isa, period, limit, Follow::Nothing)
 }
 
-/// The same of samples that tell where the program goes on.
+/// The accuracy of a profile whose samples tell where the program goes on.
 fn followed(name: &str, isa: Isa, period: u64, limit: u64, follow: Follow) -> Accuracy {
     let (image, process) = process(name, isa);
     let machine = MachineConfig::preset("ev5").expect("the preset exists");

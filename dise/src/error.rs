@@ -163,7 +163,7 @@ pub struct Diagnostic {
 const SHOWN_CHARACTERS: usize = 160;
 
 impl Diagnostic {
-    /// What is shown of the line of the source: all of it, or what is around the place; and the place in it, from 0.
+    /// The part of the line of the source that is shown: all of it, or what is around the place; and the place in it, from 0.
     fn shown(&self) -> (String, usize) {
         let line: Vec<char> = self.source_line.chars().collect();
         let at = self.column.saturating_sub(1);

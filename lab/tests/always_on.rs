@@ -15,7 +15,7 @@ use hps_workloads::Size;
 /// Instructions of a run, about.
 const ABOUT: u64 = 150_000;
 
-/// What a run of the program alone shows.
+/// The truth, from a run of the program alone.
 #[derive(Default)]
 struct Seen {
     /// Outcomes of conditional branches, but for the last one.

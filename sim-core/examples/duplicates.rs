@@ -1,4 +1,4 @@
-//! What a duplicate of a memory costs the host: time of the processor for each, and memory for ten that live.
+//! Measures what a duplicate of a memory costs the host: time of the processor for each, and memory for ten that live.
 //!
 //! `cargo run --release -p hps-sim-core --example duplicates`. Between two duplicates the original writes to some of its
 //! pages, and each duplicate to as many of its own. The same is done with copies that have pages of their own at once, and

@@ -7,7 +7,7 @@ use hps_sim_core::random::Random;
 
 use crate::samples::{Counts, Event, Range};
 
-/// What a sample of cycles tells beside its address (section 7 of the paper).
+/// A sample of cycles may tell where the program goes on (section 7 of the paper).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Follow {
     /// Nothing.

@@ -167,7 +167,7 @@ fn numbers(
     all
 }
 
-/// What is counted of caches, with shadows by alone.
+/// A count of caches and buses; its measure is the count with shadows, divided by that of the run alone.
 type Misses = (&'static str, fn(&ChipRun) -> u64);
 
 const MISSES: [Misses; 4] = [

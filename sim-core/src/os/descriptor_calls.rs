@@ -149,7 +149,7 @@ impl Linux {
                 if let Some(event) = self.perf_file(fd)? {
                     event.set_async((argument & O_ASYNC != 0).then_some(fd as u32));
                 }
-                // Of what can be changed later, nothing else is simulated.
+                // Other flags that can be changed later are not simulated.
                 let flags = self.abi.open_rules().decode(argument);
                 let file = self.files.get_mut(fd)?;
                 if let Kind::File(host) = &file.kind

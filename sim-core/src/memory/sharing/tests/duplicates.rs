@@ -9,7 +9,7 @@ use super::*;
 const PAGES: u64 = 200;
 const BYTES: usize = (PAGES * PAGE_SIZE) as usize;
 
-/// What a memory has to be: its bytes, and what is known of its pages.
+/// The model of a memory: its bytes, and what is known of its pages.
 #[derive(Clone)]
 struct Model {
     bytes: Vec<u8>,
