@@ -1,7 +1,5 @@
 //! Production files for Alpha: sections, sequences, handlers.
 
-mod common;
-
 use hps_dise::{DiseConfig, DiseError, HANDLER_BASE, LoadOptions, ProductionSet, explain_classes};
 use hps_sim_core::alpha;
 use hps_sim_core::editor::DecodeEditor;
@@ -302,7 +300,7 @@ fn calls_and_back_edges_are_triggers() {
         B: T.OPCLASS == branch && T.Target <= T.PC => null, inc_2
     ";
     let set = set(text, Isa::Alpha);
-    let (mut engine, regs) = common::engine(&set, &DiseConfig::default());
+    let (mut engine, regs) = crate::common::engine(&set, &DiseConfig::default());
     for (text, call, back) in [
         ("bsr ra,0x2000", 1, 0),
         ("jsr ra,(t12)", 1, 0),

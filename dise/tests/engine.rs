@@ -1,10 +1,8 @@
 //! Decisions, instantiation, table misses, costs.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::*;
+use crate::common::*;
 use hps_dise::flags::FlagCondition;
 use hps_dise::pattern::{PatternEntry, StaticPattern};
 use hps_dise::tables::{Micro, Production, Sequence, Tables, Template};
@@ -238,7 +236,7 @@ fn replacement_table_misses() {
         ),
         (5, 4 * 30 + 150)
     );
-    let (mut large, regs) = common::engine(
+    let (mut large, regs) = crate::common::engine(
         &set,
         &DiseConfig {
             rt_entries: 9,

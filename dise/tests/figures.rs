@@ -1,8 +1,6 @@
 //! The figures of the HPS report, typed in as printed, and what goes wrong with them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_dise::check::{Conflict, check};
 use hps_dise::{DiseConfig, DiseError, LoadOptions, ProductionSet};
 use hps_sim_core::inst::Inst;

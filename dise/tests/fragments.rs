@@ -1,9 +1,7 @@
 //! Fragments of sequences, the shorthand that they are written in, division, and lists of
 //! microinstructions that productions share.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_dise::check::check;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
 use hps_sim_core::editor::DecodeEditor;

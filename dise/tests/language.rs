@@ -1,8 +1,6 @@
 //! The language: handlers, expressions, messages, check and explain.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_dise::check::{Conflict, check};
 use hps_dise::{HANDLER_BASE, LoadOptions, ProductionSet, explain, explain_classes};
 use hps_sim_core::inst::Inst;

@@ -1,8 +1,6 @@
 //! Properties that hold for random inputs.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_dise::{DiseConfig, LoadOptions, ProductionSet};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};

@@ -1,17 +1,15 @@
 //! The loader on programs for Alpha: ELF files of Linux, ECOFF files of OSF/1, wrong ones and damaged
 //! ones. The last cases are the fuzz test of the ECOFF loader.
 
-mod loader_support;
-
 use std::sync::Arc;
 
+use crate::loader_support::Elf;
+use crate::loader_support::ecoff::{DATA_BASE, Ecoff, HEADERS, TEXT_BASE};
 use hps_sim_core::image::{Isa, LoadError, ProgramImage};
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::memory::Perm;
 use hps_sim_core::os::OsInterface;
 use hps_sim_core::process::{Process, ProcessConfig, layout};
-use loader_support::Elf;
-use loader_support::ecoff::{DATA_BASE, Ecoff, HEADERS, TEXT_BASE};
 use proptest::prelude::*;
 
 fn parse(file: &Ecoff) -> Result<ProgramImage, LoadError> {

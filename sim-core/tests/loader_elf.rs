@@ -3,14 +3,12 @@
 //! The cases at the end are the fuzz test of the loader: whatever a file says, loading it neither
 //! panics nor takes memory out of proportion.
 
-mod loader_support;
-
 use std::sync::Arc;
 
+use crate::loader_support::{self, Elf, Load, R, W, X};
 use hps_sim_core::image::{LoadError, ProgramImage};
 use hps_sim_core::memory::Perm;
 use hps_sim_core::process::{Process, ProcessConfig, layout};
-use loader_support::{Elf, Load, R, W, X};
 use proptest::prelude::*;
 
 fn parse(elf: &Elf) -> Result<ProgramImage, LoadError> {

@@ -1,12 +1,10 @@
 //! Calls on descriptors: files in memory, copies between files, allocation and advice, ranges of
 //! descriptors, locks, pipes. Numbers and errors are the generic ones; `os_support` translates them for Alpha.
 
-mod os_support;
-
+use crate::os_support::*;
 use hps_sim_core::image::Isa;
 use hps_sim_core::os::SyscallResult;
 use hps_sim_core::process::ProcessConfig;
-use os_support::*;
 
 const O_RDWR: u64 = 2;
 const O_APPEND: u64 = 0o2000;

@@ -1,11 +1,9 @@
 //! Files under the root: reading, changing, and that nothing else can be reached.
 
-mod os_support;
-
 use std::os::unix::fs::symlink;
 
+use crate::os_support::*;
 use hps_sim_core::process::ProcessConfig;
-use os_support::*;
 
 const O_WRONLY: u64 = 1;
 const O_RDWR: u64 = 2;

@@ -1,10 +1,8 @@
 //! Identity, scheduling and attributes of the process: what is told, kept and refused.
 
-mod os_support;
-
+use crate::os_support::*;
 use hps_sim_core::image::Isa;
 use hps_sim_core::process::ProcessConfig;
-use os_support::*;
 
 /// The guest's process, user and group.
 const OWN: u64 = 1000;

@@ -1,9 +1,7 @@
 //! `/proc`, `/sys` and the devices: made up from the guest, with and without a root folder.
 
-mod os_support;
-
+use crate::os_support::*;
 use hps_sim_core::process::ProcessConfig;
-use os_support::*;
 
 const O_WRONLY: u64 = 1;
 const O_RDWR: u64 = 2;

@@ -1,13 +1,11 @@
 //! The initial stack, identity, time, limits, calls that are refused.
 
-mod os_support;
-
 use std::sync::{Arc, Mutex};
 
+use crate::os_support::*;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::os::{EPOCH_SECONDS, Output, Stdin, StopReason, SyscallResult};
 use hps_sim_core::process::{Process, ProcessConfig, layout};
-use os_support::*;
 
 fn config() -> ProcessConfig {
     ProcessConfig {

@@ -1,13 +1,11 @@
 //! Signals: frames, masks, default actions, faults.
 
-mod os_support;
-
+use crate::os_support::*;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::os::{SyscallResult, exit_code_of_fault};
 use hps_sim_core::process::{ProcessConfig, layout};
 use hps_sim_core::trap::{Trap, TrapCause};
-use os_support::*;
 
 const KILL: u64 = 129;
 const TGKILL: u64 = 131;

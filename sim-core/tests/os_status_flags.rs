@@ -1,10 +1,8 @@
 //! Flags of an open file that `fcntl` changes.
 
-mod os_support;
-
+use crate::os_support::*;
 use hps_sim_core::image::Isa;
 use hps_sim_core::process::ProcessConfig;
-use os_support::*;
 
 const O_RDWR: u64 = 2;
 const FCNTL: u64 = 25;

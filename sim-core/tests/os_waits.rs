@@ -1,10 +1,8 @@
 //! Calls that wait: their time-outs, what they are told of descriptors, and waits without an end.
 
-mod os_support;
-
+use crate::os_support::*;
 use hps_sim_core::os::{StopReason, SyscallResult};
 use hps_sim_core::process::ProcessConfig;
-use os_support::*;
 
 const PSELECT6: u64 = 72;
 const PPOLL: u64 = 73;

@@ -1,7 +1,4 @@
 //! The decoder against a disassembler, over the code of this host's libraries.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-mod support;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -180,7 +177,7 @@ fn decoded(program: &Path, offsets: &[u32], code: &[u8]) -> Vec<Seen> {
 fn lengths_and_ways_of_moving_control_are_the_disassemblers() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("decode");
-    support::compile("decode.c", &program, &["-O2"]);
+    crate::support::compile("decode.c", &program, &["-O2"]);
     let (mut compared, mut wrong) = (0, Vec::new());
     for library in libraries() {
         let code = code_of(&library);
@@ -244,7 +241,7 @@ fn rare_forms_have_their_lengths() {
     ];
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("decode");
-    support::compile("decode.c", &program, &[]);
+    crate::support::compile("decode.c", &program, &[]);
     let (mut offsets, mut code) = (Vec::new(), Vec::new());
     for (bytes, ..) in forms {
         offsets.push(code.len() as u32);

@@ -1,7 +1,4 @@
 //! The shared memory says the same to C and to Rust.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-mod support;
 
 use std::mem::offset_of;
 use std::process::Command;
@@ -12,7 +9,7 @@ use hps_shadow_native::layout::{Header, Layout, Slot, Unit};
 fn c_and_rust_agree_on_every_offset() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("layout");
-    support::compile("layout.c", &program, &[]);
+    crate::support::compile("layout.c", &program, &[]);
     let output = Command::new(&program).output().expect("it runs").stdout;
     let text = String::from_utf8(output).expect("text");
     let seen: Vec<usize> = text

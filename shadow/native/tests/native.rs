@@ -1,17 +1,14 @@
 //! Whole runs and shadows of native programs, against what the programs themselves say.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::{Bench, contents, is_forked, processes_of};
 use hps_shadow::policy::{Action, Policy};
 use hps_shadow_native::session::Ending;
 use hps_shadow_native::{Mode, Profiles, Request};
 use hps_shim::symbols::Symbolizer;
-use support::{Bench, contents, is_forked, processes_of};
 
 /// Calls by the names of caller and callee.
 fn named(profiles: &Profiles, symbols: &mut Symbolizer) -> BTreeMap<(String, String), u64> {

@@ -9,7 +9,7 @@ use hps_sim_core::format::{AlphaOperand, Format, Operand};
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};
 use hps_sim_core::isa::Isa;
 
-use crate::image::{V0, bytes, literal, load, operation, register, wruniq};
+use super::image::{V0, bytes, literal, load, operation, register, wruniq};
 use crate::lockstep_support::image::{Block, DUMP};
 use crate::lockstep_support::random::Random;
 

@@ -5,9 +5,9 @@ use hps_sim_core::inst::reg;
 use hps_sim_core::os::{EPOCH_SECONDS, SyscallResult};
 use hps_sim_core::process::{ProcessConfig, layout};
 
-use super::os_support::alpha::*;
-use super::os_support::{BUFFER, Guest};
 use super::{EINVAL, ENOSYS, NO_FD, PID, guest, guest_with};
+use crate::os_support::alpha::*;
+use crate::os_support::{BUFFER, Guest};
 
 const EAGAIN: u64 = 35;
 const EOPNOTSUPP: u64 = 45;

@@ -7,8 +7,8 @@ use hps_sim_core::os::{EPOCH_SECONDS, SyscallResult};
 use hps_sim_core::process::{Process, ProcessConfig};
 
 use super::ENOSYS;
-use super::os_support::Guest;
-use super::os_support::loader_support::ecoff::Ecoff;
+use crate::loader_support::ecoff::Ecoff;
+use crate::os_support::Guest;
 
 /// The data of the ECOFF program.
 const BUFFER: u64 = 0x1_4000_0000;

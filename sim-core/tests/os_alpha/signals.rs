@@ -8,9 +8,9 @@ use hps_sim_core::os::{SyscallResult, exit_code_of_fault};
 use hps_sim_core::process::layout;
 use hps_sim_core::trap::{Trap, TrapCause};
 
-use super::os_support::alpha::*;
-use super::os_support::{BUFFER, Guest};
 use super::{EINVAL, NO_FD, PID, guest};
+use crate::os_support::alpha::*;
+use crate::os_support::{BUFFER, Guest};
 
 const SIGTRAP: u64 = 5;
 const SIGFPE: u64 = 8;

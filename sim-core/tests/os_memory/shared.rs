@@ -1,6 +1,6 @@
 //! Shared mappings of files that are written: memory, file and other mappings agree behind each call.
 
-use super::os_support::*;
+use crate::os_support::*;
 use hps_sim_core::bus::Bus as _;
 use hps_sim_core::image::Isa;
 use hps_sim_core::process::ProcessConfig;

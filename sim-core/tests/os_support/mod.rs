@@ -4,8 +4,7 @@
 #![allow(dead_code, missing_docs)]
 
 pub mod alpha;
-#[path = "../loader_support/mod.rs"]
-pub mod loader_support;
+pub(crate) use crate::loader_support;
 
 use std::cell::Cell;
 use std::sync::Arc;

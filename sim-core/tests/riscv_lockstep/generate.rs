@@ -9,7 +9,7 @@ use hps_sim_core::isa::Isa;
 use hps_sim_core::ops::{Format, Operand};
 use hps_sim_core::riscv::decode;
 
-use crate::image::{addi, operation, word};
+use super::image::{addi, operation, word};
 use crate::lockstep_support::image::{Block, DUMP};
 use crate::lockstep_support::random::Random;
 

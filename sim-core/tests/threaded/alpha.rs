@@ -10,7 +10,7 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::ops::Format;
 use hps_sim_core::trap::TrapCause;
 
-use crate::pair::{self, CODE, DATA, Pair};
+use super::pair::{self, CODE, DATA, Pair};
 
 fn program(text: &str) -> Arc<ProgramImage> {
     pair::program(Isa::Alpha, text)

@@ -9,7 +9,7 @@ use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{NoProbe, Probe};
 
-use crate::pair::{Pair, machine};
+use super::pair::{Pair, machine};
 
 const INSTRUCTIONS: u64 = 300_000;
 

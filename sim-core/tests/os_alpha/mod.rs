@@ -2,17 +2,15 @@
 //! faults, the calls that it took over from OSF/1; and OSF/1 itself.
 
 mod calls;
-#[path = "../os_support/mod.rs"]
-mod os_support;
 mod osf;
 mod signals;
 
 use std::sync::Arc;
 
+use crate::loader_support::Elf;
+use crate::os_support::Guest;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::process::{Process, ProcessConfig};
-use os_support::Guest;
-use os_support::loader_support::Elf;
 
 const PID: u64 = 1000;
 const NO_FD: u64 = u64::MAX;

@@ -1,8 +1,6 @@
 //! Threaded code does what the plain loop does: the same states at the same instructions.
 
 mod alpha;
-#[path = "../loader_support/mod.rs"]
-mod loader_support;
 mod pair;
 mod programs;
 

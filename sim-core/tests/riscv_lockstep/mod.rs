@@ -9,16 +9,14 @@
 
 mod generate;
 mod image;
-#[path = "../lockstep_support/mod.rs"]
-mod lockstep_support;
 
 use std::ops::Range;
 
+use crate::lockstep_support::image::{Block, Layout};
+use crate::lockstep_support::random::Random;
+use crate::lockstep_support::{Calls, Target, check};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::riscv::register_name;
-use lockstep_support::image::{Block, Layout};
-use lockstep_support::random::Random;
-use lockstep_support::{Calls, Target, check};
 
 const BLOCKS: u64 = 200;
 const INSTRUCTIONS: u64 = 10_000_000;

@@ -1,12 +1,10 @@
 //! brk, mmap and relatives.
 
-#[path = "../os_support/mod.rs"]
-mod os_support;
 mod shared;
 
+use crate::os_support::*;
 use hps_sim_core::memory::Perm;
 use hps_sim_core::process::{ProcessConfig, layout};
-use os_support::*;
 
 const BRK: u64 = 214;
 const MUNMAP: u64 = 215;

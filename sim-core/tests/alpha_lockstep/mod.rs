@@ -16,21 +16,19 @@
 mod fp;
 mod generate;
 mod image;
-#[path = "../lockstep_support/mod.rs"]
-mod lockstep_support;
 
 use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 
+use crate::lockstep_support::image::{Block, Layout, build};
+use crate::lockstep_support::machines::{qemu, run_to_fault};
+use crate::lockstep_support::random::Random;
+use crate::lockstep_support::{Calls, Target, check};
 use hps_sim_core::alpha::{fpcr, register_name};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::Op;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::trap::TrapCause;
-use lockstep_support::image::{Block, Layout, build};
-use lockstep_support::machines::{qemu, run_to_fault};
-use lockstep_support::random::Random;
-use lockstep_support::{Calls, Target, check};
 
 const BLOCKS: u64 = 120;
 const INSTRUCTIONS: u64 = 6_000_000;

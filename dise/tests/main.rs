@@ -1,0 +1,11 @@
+//! Tests of the language of productions and of the engine.
+//!
+//! They are one program: the simulator is linked into it once.
+
+mod alpha;
+mod common;
+mod engine;
+mod figures;
+mod fragments;
+mod language;
+mod properties;
