@@ -58,6 +58,23 @@ pub fn version(program: &std::path::Path) -> Option<String> {
         .map(str::to_string)
 }
 
+/// A text as one word of a POSIX shell: in single quotes unless each of its characters is an ordinary one.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,+@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_string(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// A command line that a POSIX shell splits into these words again.
+#[must_use]
+pub fn shell_words<S: AsRef<str>>(words: &[S]) -> String {
+    let words: Vec<String> = words.iter().map(|word| shell_word(word.as_ref())).collect();
+    words.join(" ")
+}
+
 /// Writes a file that may be executed.
 ///
 /// # Errors
@@ -66,4 +83,32 @@ pub fn write_executable(file: &std::path::Path, bytes: &[u8]) -> std::io::Result
     use std::os::unix::fs::PermissionsExt;
     std::fs::write(file, bytes)?;
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_the_words_that_were_quoted() {
+        let words = [
+            "",
+            "a b",
+            "it's",
+            "$(rm x)",
+            "`x`;&|<>*?~#!",
+            "line\nline",
+            "-x=1",
+            "\\",
+        ];
+        let line = format!("printf '%s\\0' {}", shell_words(&words));
+        let output = Command::new("sh").arg("-c").arg(line).output();
+        let printed = output.expect("a shell").stdout;
+        let expected: Vec<u8> = words
+            .iter()
+            .flat_map(|w| [w.as_bytes(), b"\0"].concat())
+            .collect();
+        assert_eq!(printed, expected);
+        assert_eq!(shell_word("/a/b-c.ron"), "/a/b-c.ron");
+    }
 }

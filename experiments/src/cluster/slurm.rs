@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use hps_lab::host::{shell_word, shell_words};
+
 use super::plan_file::PlanFile;
 use super::{ClusterError, PLAN_FILE};
 
@@ -106,8 +108,12 @@ impl Slurm {
     fn command(&self, order: &str, out: &str) -> String {
         let mut words = self.run.iter();
         let name = words.next().map_or("sweep", String::as_str);
-        let mut text = format!("{} {} {order} --out {out}", quoted(&self.hps), word(name));
-        words.for_each(|rest| text += &format!(" {}", word(rest)));
+        let mut text = format!(
+            "{} {} {order} --out {out}",
+            quoted(&self.hps),
+            shell_word(name)
+        );
+        words.for_each(|rest| text += &format!(" {}", shell_word(rest)));
         text
     }
 
@@ -205,7 +211,6 @@ impl Slurm {
     fn collect(&self, pieces: usize) -> String {
         // Reports hold all results in memory.
         let memory_mib = 1024 + pieces as u64 / 64;
-        let again: Vec<String> = self.again.iter().map(|w| word(w)).collect();
         let mut text = self.head("collect", "%j", 240, memory_mib);
         let _ = write!(
             text,
@@ -218,7 +223,7 @@ impl Slurm {
             self.command("--merge", &quoted(&self.folder)),
             self.rounds,
             quoted(&self.hps),
-            again.join(" "),
+            shell_words(&self.again),
             quoted(&self.folder.join(FOLDER).join("submit.sh")),
         );
         text
@@ -226,14 +231,5 @@ impl Slurm {
 }
 
 fn quoted(path: &Path) -> String {
-    word(&path.to_string_lossy())
-}
-
-/// A text as one word of the shell.
-fn word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,+@%".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_string(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+    shell_word(&path.to_string_lossy())
 }

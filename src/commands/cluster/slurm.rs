@@ -3,6 +3,7 @@
 use anyhow::bail;
 use clap::Parser;
 use hps_experiments::cluster::Slurm;
+use hps_lab::host;
 
 use super::args::SlurmArgs;
 use super::parts::time;
@@ -69,7 +70,7 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<u8> {
         needs.parts,
         time(60.0 * needs.minutes as f64),
         needs.memory_mib,
-        submit.display()
+        host::shell_word(&submit.to_string_lossy())
     ))?;
     Ok(0)
 }
