@@ -19,6 +19,7 @@ mod guest;
 mod leaderboard;
 #[path = "../pipeline/tests/listed.rs"]
 mod listed;
+mod litmus;
 mod overlap;
 mod programs;
 mod real_programs;
