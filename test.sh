@@ -49,4 +49,5 @@ wait $programs
 scripts/check-aarch64.sh
 scripts/check-wasm.sh
 
-cargo test --workspace --locked "$@"
+# All failures at once: another run takes as long as this one.
+cargo test --workspace --locked --no-fail-fast "$@"
