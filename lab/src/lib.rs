@@ -39,7 +39,7 @@ pub use hps_sim_core::image::Isa;
 pub use hps_sim_core::os::ThreadRules;
 pub use install::{Install, Installer};
 pub use lab::Lab;
-pub use loops::{Core, FunctionalLoop, SampledLoop, TimedLoop};
+pub use loops::{ChipLoop, Core, FunctionalLoop, SampledLoop, TimedLoop};
 pub use machine::{TimedMachine, dise_config};
 pub use mode::{Functional, Sampled, Timed};
 pub use productions::Productions;

@@ -9,25 +9,14 @@
 
 use std::ops::{Deref, DerefMut};
 
-use hps_dcpi::collect as dcpi;
-use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
-use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
-use hps_pipeline::stacks::FunctionStacks;
-use hps_productions::grid::PhasedGrid;
-use hps_productions::{GridProbe, SoftwareEditor, UniqueAddresses};
-use hps_profilers::{Beats, Samplers};
-use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
+use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::os::DuplicateError;
-use hps_sim_core::probe::{NoProbe, Probe};
+use hps_sim_core::probe::Probe;
 use hps_sim_core::process::Process;
-
-use crate::observer::watch as observer;
-use crate::shadow::Following;
-use crate::truth::Watching;
 
 /// An editor whose functional loops under a probe are compiled: see [`functional_loops!`](crate::functional_loops).
 #[diagnostic::on_unimplemented(
@@ -60,14 +49,17 @@ pub trait TimedLoop<P: PipelineProbe>: DecodeEditor + Sized {
     /// Runs a core as [`EitherCore::run`] does.
     fn run(core: &mut EitherCore<Self, P>, limit: u64) -> Stop;
 
+    /// Ends a core's life as [`EitherCore::finish`] does.
+    fn finish(core: EitherCore<Self, P>) -> Finished<Self, P>;
+}
+
+/// An editor whose loops under a probe are compiled for the cycle-driven core alone, where the lab itself drives a chip.
+pub trait ChipLoop<P: PipelineProbe>: DecodeEditor + Sized {
     /// Runs a chip as [`Chip::run`] does.
     fn run_chip(chip: &mut Chip<Self, P>, limit: u64) -> Stop;
 
     /// Runs a chip to the end of a cycle as [`Chip::run_to_cycle`] does.
     fn run_chip_to(chip: &mut Chip<Self, P>, cycle: u64) -> Option<Stop>;
-
-    /// Ends a core's life as [`EitherCore::finish`] does.
-    fn finish(core: EitherCore<Self, P>) -> Finished<Self, P>;
 }
 
 /// An editor whose loops of sampled timing are compiled.
@@ -135,20 +127,6 @@ macro_rules! timed_loops {
                     core.run(limit)
                 }
 
-                fn run_chip(
-                    chip: &mut ::hps_pipeline::core::Chip<Self, $probe>,
-                    limit: u64,
-                ) -> ::hps_sim_core::machine::Stop {
-                    chip.run(limit)
-                }
-
-                fn run_chip_to(
-                    chip: &mut ::hps_pipeline::core::Chip<Self, $probe>,
-                    cycle: u64,
-                ) -> ::std::option::Option<::hps_sim_core::machine::Stop> {
-                    chip.run_to_cycle(cycle)
-                }
-
                 fn finish(
                     core: ::hps_pipeline::core::EitherCore<Self, $probe>,
                 ) -> ::hps_pipeline::core::Finished<Self, $probe> {
@@ -159,25 +137,26 @@ macro_rules! timed_loops {
     };
 }
 
-functional_loops! {
-    NoEditor: NoProbe, GridProbe<false>, GridProbe<true>, PhasedGrid<false>, PhasedGrid<true>,
-        (GridProbe<true>, UniqueAddresses);
-    DiseEngine: NoProbe;
-    SoftwareEditor: NoProbe;
-}
+/// Compiles loops on a chip.
+#[allow(unused_macros)] // some builds compile none: see `pairs`
+macro_rules! chip_loops {
+    ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
+        $($(
+            impl ChipLoop<$probe> for $editor {
+                fn run_chip(chip: &mut Chip<Self, $probe>, limit: u64) -> Stop {
+                    chip.run(limit)
+                }
 
-timed_loops! {
-    NoEditor: NoProbe, Watching, Beats<Samplers>, observer::Watch, Traced, FunctionStacks, dcpi::Observer, Following;
-    DiseEngine: NoProbe, Watching, observer::Watch, Traced, FunctionStacks;
-    SoftwareEditor: NoProbe, Watching;
-    Interruptible<NoEditor>: NoProbe, Watching;
-    Interruptible<DiseEngine>: NoProbe, Watching;
+                fn run_chip_to(chip: &mut Chip<Self, $probe>, cycle: u64) -> Option<Stop> {
+                    chip.run_to_cycle(cycle)
+                }
+            }
+        )+)+
+    };
 }
-
-/// The log of a run, and its cycles by function.
-type Traced = (KanataLog, FunctionStacks);
 
 /// Compiles the loops of sampled timing.
+#[allow(unused_macros)]
 macro_rules! sampled_loops {
     ($($editor:ty),+) => {
         $(
@@ -199,7 +178,7 @@ macro_rules! sampled_loops {
     };
 }
 
-sampled_loops!(NoEditor, DiseEngine, SoftwareEditor);
+mod pairs;
 
 /// A core whose loops are compiled, for a caller that steps it.
 pub struct Core<E: DecodeEditor, P: PipelineProbe>(pub(crate) EitherCore<E, P>);

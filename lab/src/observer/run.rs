@@ -28,7 +28,7 @@ use super::{
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
-use crate::loops::TimedLoop;
+use crate::loops::ChipLoop;
 use crate::mode::Timed;
 use crate::provenance::Provenance;
 
@@ -99,7 +99,7 @@ impl Observed {
 
 impl<I> Lab<'_, Timed<'_>, I, NoProbe>
 where
-    I: Install<Editor: TimedLoop<Watch>>,
+    I: Install<Editor: ChipLoop<Watch>>,
 {
     /// Runs to the end of the program or to the limit, with an observer beside it. `see` is given each sample, when its
     /// parts were read, and what the program had done by then.
@@ -249,7 +249,7 @@ where
         let stop = loop {
             let left = limit - chip.probe().all_instructions();
             // The observer's instructions count, too.
-            let stop = TimedLoop::run_chip(&mut chip, holds.before_next(STRETCH).min(left));
+            let stop = ChipLoop::run_chip(&mut chip, holds.before_next(STRETCH).min(left));
             holds.come_to(&mut chip);
             let has_ended = stop != Stop::Limit || chip.probe().all_instructions() >= limit;
             let seen = match observer.signals {

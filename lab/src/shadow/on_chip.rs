@@ -30,7 +30,7 @@ use super::seen::{Seen, end_of};
 use super::triggers::Trigger;
 use super::{ShadowOptions, Timeline};
 use crate::error::LabError;
-use crate::loops::TimedLoop;
+use crate::loops::ChipLoop;
 use crate::program::Program;
 
 /// A probe that holds a process against what shadows, or their twins, do.
@@ -82,7 +82,7 @@ impl Alone {
         let mut chip = chip_of(program, machine, 0)?;
         let mut last = Stop::Limit;
         let timeline = Timeline::stepped(machine.clock_mhz, |instructions| {
-            last = TimedLoop::run_chip(&mut chip, instructions);
+            last = ChipLoop::run_chip(&mut chip, instructions);
             let stats = chip.stats();
             let instructions = stats.commit_program_instructions;
             (last, stats.cycles, instructions)
@@ -273,7 +273,7 @@ impl<'a> Run<'a, '_> {
         let mut next_signal = period;
         let mut last_at = 0;
         loop {
-            let stop = TimedLoop::run_chip_to(&mut self.chip, next_signal);
+            let stop = ChipLoop::run_chip_to(&mut self.chip, next_signal);
             let stop = stop.or_else(|| self.chip.run_to_boundary());
             self.collect();
             if let Some(stop) = stop {
@@ -327,7 +327,7 @@ impl<'a> Run<'a, '_> {
             };
             let (taken, instructions) = self.fork(place, 0)?;
             self.chip.occupy(taken);
-            let stop = TimedLoop::run_chip(&mut self.chip, instructions.max(1));
+            let stop = ChipLoop::run_chip(&mut self.chip, instructions.max(1));
             if stop != Stop::Limit {
                 self.collect();
                 return Ok(stop);

@@ -1,0 +1,177 @@
+//! The pairs of an editor and a probe whose loops are compiled here.
+//!
+//! Loops take most of the time of a build. Unit tests run none and compile none, and `hps-counted` needs those only that
+//! are counted: a build of it without the feature `loops` compiles no others. In place of what is not compiled stand
+//! functions that panic.
+
+use hps_dcpi::collect as dcpi;
+use hps_dise::DiseEngine;
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::Chip;
+use hps_pipeline::kanata::KanataLog;
+use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
+use hps_pipeline::stacks::FunctionStacks;
+use hps_productions::grid::PhasedGrid;
+use hps_productions::{GridProbe, SoftwareEditor, UniqueAddresses};
+use hps_profilers::{Beats, Samplers};
+use hps_sim_core::editor::{Interruptible, NoEditor};
+use hps_sim_core::machine::Stop;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+use super::{ChipLoop, SampledLoop};
+use crate::observer::watch as observer;
+use crate::shadow::Following;
+use crate::truth::Watching;
+
+/// The log of a run, and its cycles by function.
+type Traced = (KanataLog, FunctionStacks);
+
+/// The pairs that [`counted`](crate::counted) runs.
+macro_rules! counted_pairs {
+    ($functional:ident, $timed:ident, $sampled:ident) => {
+        $functional! { NoEditor: NoProbe, GridProbe<true> }
+        $timed! { NoEditor: NoProbe }
+        $sampled!(NoEditor);
+    };
+}
+
+/// All others.
+macro_rules! other_pairs {
+    ($functional:ident, $timed:ident, $chip:ident, $sampled:ident) => {
+        $functional! {
+            NoEditor: GridProbe<false>, PhasedGrid<false>, PhasedGrid<true>, (GridProbe<true>, UniqueAddresses);
+            DiseEngine: NoProbe;
+            SoftwareEditor: NoProbe;
+        }
+        $timed! {
+            NoEditor: Watching, Beats<Samplers>, Traced, FunctionStacks, dcpi::Observer;
+            DiseEngine: NoProbe, Watching, Traced, FunctionStacks;
+            SoftwareEditor: NoProbe, Watching;
+            Interruptible<NoEditor>: NoProbe, Watching;
+            Interruptible<DiseEngine>: NoProbe, Watching;
+        }
+        $chip! {
+            NoEditor: observer::Watch, Following;
+            DiseEngine: observer::Watch;
+        }
+        $sampled!(DiseEngine, SoftwareEditor);
+    };
+}
+
+#[cfg(not(test))]
+counted_pairs!(functional_loops, timed_loops, sampled_loops);
+#[cfg(all(not(test), feature = "loops"))]
+other_pairs!(functional_loops, timed_loops, chip_loops, sampled_loops);
+
+#[cfg(test)]
+counted_pairs!(no_functional_loops, no_timed_loops, no_sampled_loops);
+#[cfg(any(test, not(feature = "loops")))]
+other_pairs!(
+    no_functional_loops,
+    no_timed_loops,
+    no_chip_loops,
+    no_sampled_loops
+);
+
+#[cfg(any(test, not(feature = "loops")))]
+use absent::{no_chip_loops, no_functional_loops, no_sampled_loops, no_timed_loops};
+
+#[cfg(any(test, not(feature = "loops")))]
+mod absent {
+    //! Loops that are not compiled.
+
+    /// Stands where a loop would.
+    #[cold]
+    pub(super) fn absent() -> ! {
+        panic!(
+            "this build of hps-lab has no such loop: unit tests have none, others need its feature `loops`"
+        )
+    }
+
+    macro_rules! no_functional_loops {
+        ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
+            $($(
+                impl $crate::FunctionalLoop<$probe> for $editor {
+                    fn run(
+                        _: &mut ::hps_sim_core::machine::Machine<Self>,
+                        _: &mut $probe,
+                        _: u64,
+                    ) -> Stop {
+                        absent::absent()
+                    }
+                }
+            )+)+
+        };
+    }
+
+    macro_rules! no_timed_loops {
+        ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
+            $($(
+                impl $crate::TimedLoop<$probe> for $editor {
+                    fn core(
+                        _: ::hps_pipeline::core::CoreKind,
+                        _: &MachineConfig,
+                        _: Process,
+                        _: Self,
+                        _: $probe,
+                    ) -> Result<
+                        ::hps_pipeline::core::EitherCore<Self, $probe>,
+                        ::hps_pipeline::core::NotSimulated,
+                    > {
+                        absent::absent()
+                    }
+
+                    fn run(_: &mut ::hps_pipeline::core::EitherCore<Self, $probe>, _: u64) -> Stop {
+                        absent::absent()
+                    }
+
+                    fn finish(
+                        _: ::hps_pipeline::core::EitherCore<Self, $probe>,
+                    ) -> ::hps_pipeline::core::Finished<Self, $probe> {
+                        absent::absent()
+                    }
+                }
+            )+)+
+        };
+    }
+
+    macro_rules! no_chip_loops {
+        ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
+            $($(
+                impl ChipLoop<$probe> for $editor {
+                    fn run_chip(_: &mut Chip<Self, $probe>, _: u64) -> Stop {
+                        absent::absent()
+                    }
+
+                    fn run_chip_to(_: &mut Chip<Self, $probe>, _: u64) -> Option<Stop> {
+                        absent::absent()
+                    }
+                }
+            )+)+
+        };
+    }
+
+    macro_rules! no_sampled_loops {
+        ($($editor:ty),+) => {
+            $(
+                impl SampledLoop for $editor {
+                    fn sampled(
+                        _: &MachineConfig,
+                        _: Process,
+                        _: Self,
+                        _: SamplingPlan,
+                    ) -> Result<SampledRun<Self>, SamplingError> {
+                        absent::absent()
+                    }
+
+                    fn run_units(_: &mut SampledRun<Self>, _: u64) -> Result<Stop, SamplingError> {
+                        absent::absent()
+                    }
+                }
+            )+
+        };
+    }
+
+    pub(super) use {no_chip_loops, no_functional_loops, no_sampled_loops, no_timed_loops};
+}
