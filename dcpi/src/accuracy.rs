@@ -23,6 +23,8 @@ pub struct Histogram {
     pub confident: f64,
     /// Weight by the absolute error: at most 5%, 10% and 15%.
     pub within: [f64; 3],
+    /// Weight by confidence, from low on: all of it, and that of errors of at most 10%.
+    pub calibration: [[f64; 2]; 3],
 }
 
 impl Histogram {
@@ -46,6 +48,11 @@ impl Histogram {
                 *within += weight;
             }
         }
+        let [all, near] = &mut self.calibration[confidence as usize];
+        *all += weight;
+        if error.abs() <= 0.10 {
+            *near += weight;
+        }
         if error.abs() > 0.15 && confidence > Confidence::Low {
             self.confident += weight;
         }
@@ -58,6 +65,11 @@ impl Histogram {
         }
         for (mine, theirs) in self.within.iter_mut().zip(other.within) {
             *mine += factor * theirs;
+        }
+        for (mine, theirs) in self.calibration.iter_mut().zip(other.calibration) {
+            for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                *mine += factor * theirs;
+            }
         }
         self.unknown += factor * other.unknown;
         self.confident += factor * other.confident;

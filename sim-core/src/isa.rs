@@ -1,7 +1,7 @@
 //! The instruction sets, as one interface: what code that serves both of them asks for.
 
 use crate::asm::{AsmError, OperandHook};
-use crate::inst::Inst;
+use crate::inst::{Inst, OpClass};
 use crate::{alpha, riscv};
 
 /// Instruction set and system call interface of a program.
@@ -32,6 +32,44 @@ impl Isa {
         match self {
             Isa::Riscv64 => 2,
             Isa::Alpha => alpha::registers::SP,
+        }
+    }
+
+    /// The register that holds the return address by convention.
+    #[must_use]
+    pub const fn return_address(self) -> u8 {
+        match self {
+            Isa::Riscv64 => 1,
+            Isa::Alpha => alpha::registers::RA,
+        }
+    }
+
+    /// The integer registers that hold arguments of a call, by convention.
+    #[must_use]
+    pub const fn arguments(self) -> std::ops::Range<u8> {
+        match self {
+            Isa::Riscv64 => 10..18,
+            Isa::Alpha => 16..22,
+        }
+    }
+
+    /// The integer registers that a call may change, by convention, but for results and Alpha's global pointer, which
+    /// callers compute anew or share with what they call.
+    pub(crate) fn changed_by_calls(self) -> impl Iterator<Item = u8> {
+        let ranges: [std::ops::Range<u8>; 3] = match self {
+            Isa::Riscv64 => [5..8, 12..18, 28..32],
+            Isa::Alpha => [1..9, 16..26, 27..29],
+        };
+        ranges.into_iter().flatten()
+    }
+
+    /// The integer registers in which an instruction of this class leaves results, by convention: calls and system
+    /// calls.
+    pub(crate) fn results_of(self, class: OpClass) -> std::ops::Range<u8> {
+        match self {
+            _ if !class.is_call() && class != OpClass::Syscall => 0..0,
+            Isa::Riscv64 => 10..12,
+            Isa::Alpha => alpha::registers::V0..alpha::registers::V0 + 1,
         }
     }
 

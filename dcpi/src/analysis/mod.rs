@@ -24,6 +24,6 @@ mod summary;
 
 pub use costs::Costs;
 pub use culprits::{Culprit, Kind};
-pub use frequency::{Confidence, Estimate, Rules};
+pub use frequency::{Confidence, Estimate, Growth, Rules};
 pub use procedure::{Analyst, InstructionRow, Procedure};
 pub use summary::{Cycles, Summary};

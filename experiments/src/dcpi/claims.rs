@@ -78,7 +78,7 @@ fn copy_loop() -> Draft {
         is_uncertain: false,
     });
     let blocks = vec![points.collect::<Vec<_>>()];
-    let rules = Rules::default();
+    let rules = Rules::published();
     let members = cluster(&ratios(&blocks), &blocks, &rules);
     let by_rule = estimate(&blocks, &rules).map_or(0.0, |e| e.frequency);
     let without = members.split_last().map_or(0.0, |(_, rest)| {

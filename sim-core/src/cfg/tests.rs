@@ -1,6 +1,9 @@
-//! Dominators and loops of graphs made by hand and by chance.
+//! Dominators and loops of graphs made by hand and by chance; jump tables of small programs.
 
-use super::{Block, Cfg, Edge, EdgeKind, Loop};
+use super::{Block, Cfg, Code, Edge, EdgeKind, Loop};
+use crate::asm::program::assemble;
+use crate::image::ProgramImage;
+use crate::isa::Isa;
 use crate::random::Random;
 
 /// A graph of blocks without instructions that count.
@@ -65,4 +68,44 @@ fn dominators_are_those_without_which_the_entry_does_not_reach_a_node() {
             }
         }
     }
+}
+
+/// The graph of a program, which is one function.
+fn graph_of(isa: Isa, text: &str) -> Cfg {
+    let program = assemble(isa, text).expect("it assembles");
+    let image = ProgramImage::parse(&program.file, "text").expect("a program");
+    let code = Code::new(&image);
+    Cfg::of(&code, &code.functions()[0])
+}
+
+fn assert_has_table_of_three(what: &str, cfg: &Cfg) {
+    let by_table = cfg.edges.iter().filter(|e| e.kind == EdgeKind::Indirect);
+    assert_eq!((cfg.missing_edges, by_table.count()), (false, 3), "{what}");
+}
+
+const CASES: &str = "HEAD\none:\nnop\nret\ntwo:\nnop\nret\nthree:\nnop\nret\n";
+
+#[test]
+fn a_table_behind_a_call_is_found_through_the_return_address() {
+    // The global pointer is the function's address, by `pv` at the entry and by `ra` behind the call; the table lies 255 << 16 behind it.
+    let head = "lda gp, 0(pv)\nbeq a1, over\njsr ra, (pv)\nlda gp, -12(ra)\nover:\nldah t0, 255(gp)\n\
+                s8addq a0, t0, t0\nldq t0, 0(t0)\njmp zero, (t0)";
+    let data = ".data\ntable:\n.dword one, two, three\n.text\n";
+    let text = format!("{data}{}", CASES.replace("HEAD", head));
+    assert_has_table_of_three("Alpha", &graph_of(Isa::Alpha, &text));
+}
+
+#[test]
+fn a_table_is_found_by_the_definition_of_its_base_that_reaches_the_jump() {
+    // The index loses its upper word on the way; another block defines the register of the base anew, and does not
+    // lead to the jump.
+    let head = "lui s0, 0x1000\nbeq a1, zero, other\nslli a0, a0, 32\nsrli a0, a0, 30\nadd a0, a0, s0\n\
+                lw a0, 0(a0)\njr a0\nother:\nli s0, 5\nret";
+    let data = ".data\ntable:\n.word one, two, three\n.text\n";
+    let text = format!("{data}{}", CASES.replace("HEAD", head));
+    assert_has_table_of_three("RISC-V", &graph_of(Isa::Riscv64, &text));
+    // The other definition reaches the jump: nobody knows which table it is.
+    let reaches = text.replace("beq a1, zero, other", "beq a1, zero, other\nback:");
+    let reaches = reaches.replace("li s0, 5\nret", "li s0, 5\nj back");
+    assert!(graph_of(Isa::Riscv64, &reaches).missing_edges);
 }
