@@ -101,6 +101,49 @@ fn a_program_runs_as_alone_and_its_profiles_are_written() {
     }
 }
 
+/// `spin` alone, for some milliseconds; longer, and with a handler of the monitor's signal, if it is told so.
+const SHORT: &str = r#"
+#include <signal.h>
+#include <stdio.h>
+volatile unsigned sink;
+__attribute__((noinline)) static void spin(int n) { for (int i = 0; i < n; i++) sink += i; }
+static void ignored(int signal) { (void)signal; }
+int main(int argc, char **argv) {
+  int turns = argc > 1 ? 10000 : 200;
+  if (argc > 1) signal(SIGURG, ignored);
+  for (int i = 0; i < turns; i++) spin(10000);
+  printf("%u\n", sink);
+}
+"#;
+
+#[test]
+fn without_a_shadow_the_reason_is_said_and_functions_have_names() {
+    let hps = Hps::new();
+    let program = compiled(&hps, "short", SHORT, &[]);
+    let short = ["shadow", "run", "--perfect", "--period", "5000", &program];
+    let run = hps.run(&short);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("no shadow was forked"),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        run.stderr.contains("comes after 5000.0 ms"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains(" spin"), "{}", run.stderr);
+    assert!(!run.stderr.contains(" 0x5555"), "{}", run.stderr);
+    let run = hps.run(&["shadow", "run", &program, "handles"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("handles SIGURG itself"),
+        "{}",
+        run.stderr
+    );
+}
+
 #[test]
 fn shadows_end_to_end_see_what_there_was() {
     let hps = Hps::new();

@@ -3,13 +3,7 @@
 #ifndef HPS_SHADOW_CALLS_H
 #define HPS_SHADOW_CALLS_H
 
-#include "entry.h"
-
-/* What the program had at the fork. */
-#define DESCRIPTORS_KNOWN 256
-static int64_t offsets[DESCRIPTORS_KNOWN];
-static uint8_t is_own[DESCRIPTORS_KNOWN];
-static int64_t program_pid, program_tid, program_parent;
+#include "descriptors.h"
 
 /* Signal actions as the program knows them. */
 static struct action_of_signal actions[65];
@@ -33,74 +27,18 @@ static void code_may_change(uint64_t from, uint64_t bytes) {
   ranges_are_stale = 1;
 }
 
-static enum on kind_of(uint64_t fd, struct status *status) {
-  if (kernel(NR_fstat, fd, status, 0, 0) < 0) return NOTHING;
-  switch (status->mode & S_FORMAT) {
-  case S_FILE:
-  case S_FOLDER: return fd == 1 || fd == 2 ? OUTPUT : ON_FILE;
-  case S_PIPE:
-  case S_SOCKET: return fd == 0 ? INPUT : fd <= 2 ? OUTPUT : ON_PIPE;
-  case S_CHARACTER:
-    if (status->kind >> 8 != 1 || fd - 1 < 2) return fd == 0 ? INPUT : fd <= 2 ? OUTPUT : MADE_UP;
-    return MADE_UP;
-  case 0: return EVENT;
-  default: return MADE_UP;
-  }
-}
-
-/* Whether reading it takes nothing away from others. */
-static int can_be_read_again(const struct status *status) {
-  uint32_t format = status->mode & S_FORMAT;
-  return format == S_FILE || format == S_FOLDER || (format == S_CHARACTER && status->kind >> 8 == 1);
-}
-
-/* Gives a descriptor a description of its own, at the place where the program's was. */
-static int own_description(uint64_t fd) {
-  char path[32] = "/proc/self/fd/";
-  unsigned at = 14;
-  int64_t flags, fresh;
-  if (fd >= DESCRIPTORS_KNOWN) return 0;
-  if (is_own[fd]) return 1;
-  for (uint64_t power = fd >= 100 ? 100 : fd >= 10 ? 10 : 1; power; power /= 10)
-    path[at++] = (char)('0' + fd / power % 10);
-  flags = kernel(NR_fcntl, fd, 3, 0, 0);
-  /* non-blocking, direct, folder */
-  fresh = kernel(NR_open, path, (flags & (04000 | 040000 | 0200000)) | 02000000, 0, 0);
-  if (fresh < 0) return 0;
-  if (offsets[fd] >= 0) kernel(NR_lseek, fresh, offsets[fd], 0, 0);
-  if (kernel(NR_dup3, fresh, fd, 0, 0) < 0) return 0;
-  kernel(NR_close, fresh, 0, 0, 0);
-  is_own[fd] = 1;
-  return 1;
-}
-
-static void copied_descriptor(uint64_t from, int64_t to) {
-  if (to < 0 || to >= DESCRIPTORS_KNOWN) return;
-  is_own[to] = from < DESCRIPTORS_KNOWN && is_own[from];
-  offsets[to] = from < DESCRIPTORS_KNOWN ? offsets[from] : -1;
-}
-
-#define OPENS_TO_CHANGE(flags) (((flags) & 3) != 0 || ((flags) & (0100 | 01000 | 02000 | 020000000)))
-
-static int64_t open_to_read(uint64_t folder, uint64_t path, uint64_t flags) {
-  struct status status;
-  int64_t fd;
-  if (OPENS_TO_CHANGE(flags)) end_shadow(CALL_REFUSED, NR_openat);
-  fd = kernel(NR_newfstatat, folder, path, &status, flags & 0400000 ? 0x100 : 0);
-  if (fd < 0) return fd;
-  if (!can_be_read_again(&status) && !(flags & 010000000)) end_shadow(CALL_REFUSED, NR_openat);
-  fd = kernel(NR_openat, folder, path, flags, 0);
-  if (fd >= 0 && fd < DESCRIPTORS_KNOWN) is_own[fd] = 1;
-  return fd;
-}
-
 static int64_t plain(uint64_t nr, const uint64_t *a) {
   return kernel6((int64_t)nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/* Whether the path in the second argument begins at the descriptor in the first one. */
+static int begins_at_descriptor(const uint64_t *a) {
+  return (int32_t)a[0] != -100 && *(const char *)a[1] != '/';
+}
+
 /* Makes a call if nobody outside of the shadow can notice. */
 static int64_t run_guarded(uint64_t nr, const uint64_t *a, enum on on, const struct status *status) {
-  int64_t result;
+  uint32_t fd = (uint32_t)a[0];
   switch (region->guard[nr]) {
   case PLAIN: return plain(nr, a);
   case IDENTITY:
@@ -113,40 +51,62 @@ static int64_t run_guarded(uint64_t nr, const uint64_t *a, enum on on, const str
     if (a[2]) *(struct action_of_signal *)a[2] = old;
     return 0;
   }
-  case AT_POSITION:
-    if (on == NOTHING) return -EBADF;
-    if (!can_be_read_again(status)) break;
-    if ((status->mode & S_FORMAT) != S_CHARACTER && !own_description(a[0])) break;
-    return plain(nr, a);
   case IN_FILE:
     if (on == NOTHING) return -EBADF;
-    if (!can_be_read_again(status)) break;
+    if (!own_description(fd, nr)) break;
+    return plain(nr, a);
+  case STATUS:
+    if (on == NOTHING) return -EBADF;
+    *(struct status *)a[1] = *status;
+    return 0;
+  case IN_FOLDER: /* a path that may begin at a descriptor */
+    if ((int32_t)a[0] >= 0 && *(const char *)a[1] == 0 && nr == NR_newfstatat && (a[3] & 0x1000)) {
+      struct status own;
+      if (kind_of(fd, nr, &own) == NOTHING) return -EBADF;
+      *(struct status *)a[2] = own;
+      return 0;
+    }
+    if (!begins_at_descriptor(a)) return plain(nr, a);
+    if (!noted_at(fd, nr)) return -EBADF;
+    if (!own_description(fd, nr)) break;
     return plain(nr, a);
   case OPEN: return open_to_read((uint64_t)-100, a[0], a[1]);
-  case OPEN_AT: return open_to_read(a[0], a[1], a[2]);
+  case OPEN_AT:
+    if (begins_at_descriptor(a)) {
+      if (!noted_at(fd, nr)) return -EBADF;
+      if (!own_description(fd, nr)) break;
+    }
+    return open_to_read(a[0], a[1], a[2]);
   case CLOSE:
-    if (a[0] < DESCRIPTORS_KNOWN) is_own[a[0]] = 0, offsets[a[0]] = -1;
+    if (on == NOTHING) return -EBADF;
+    noted[fd] = (struct noted){0};
     return plain(nr, a);
   case DUPLICATE:
   case DUPLICATE_TO:
-    result = plain(nr, a);
-    copied_descriptor(a[0], result);
-    return result;
+    if (on == NOTHING) return -EBADF;
+    if (region->guard[nr] == DUPLICATE_TO) noted_at(a[1], nr);
+    return copied_descriptor(fd, plain(nr, a), nr);
   case CONTROL: /* get and set flags of the descriptor, and duplicates of it */
-    if (a[1] == 0 || a[1] == 1030) {
-      result = plain(nr, a);
-      copied_descriptor(a[0], result);
-      return result;
-    }
-    if (a[1] >= 1 && a[1] <= 3) return plain(nr, a);
+    if (on == NOTHING) return -EBADF;
+    if (a[1] == 0 || a[1] == 1030) return copied_descriptor(fd, plain(nr, a), nr);
+    if (a[1] == 1 || a[1] == 2) return plain(nr, a);
+    if (a[1] == 3) return noted[fd].held == NOTED ? noted[fd].flags : plain(nr, a);
     break;
-  case DEVICE: /* what a terminal is like, what there is to read */
-    if (a[1] == 0x5401 || a[1] == 0x5413 || a[1] == 0x541b || a[1] == 0x540f || a[1] == 0x5450 ||
-        a[1] == 0x5451)
-      return plain(nr, a);
+  case DEVICE: /* whether it is a terminal, what there is to read, flags of the descriptor */
+    if (on == NOTHING) return -EBADF;
+    if (a[1] == 0x5450 || a[1] == 0x5451) return plain(nr, a);
+    if (a[1] == 0x5401 || a[1] == 0x5413 || a[1] == 0x540f) {
+      uint32_t format = status->mode & S_FORMAT;
+      if (can_be_read_again(status) || format == S_PIPE || format == S_SOCKET) return -ENOTTY;
+    }
+    if (a[1] == 0x541b && own_description(fd, nr)) return plain(nr, a);
     break;
   case MAP: {
     uint64_t b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+    if (!(a[3] & 0x20)) { /* of a file */
+      if (!noted_at(a[4], nr)) return -EBADF;
+      if (!own_description((uint32_t)a[4], nr)) break;
+    }
     if ((a[3] & 3) != 2) b[3] = (a[3] & ~UINT64_C(15)) | 2;
     if (a[3] & 16) code_may_change(a[0], a[1]);
     if (a[2] & 4) ranges_are_stale = 1;
@@ -206,7 +166,7 @@ static int64_t call_of_shadow(void) {
   if (nr >= CALLS) end_shadow(CALL_ENDS, (uint32_t)nr);
   if (region->guard[nr] == EXIT) end_shadow(PROGRAM_ENDED, 0);
   if (region->guard[nr] == RETURN_FROM_SIGNAL) from_frame(S.rsp);
-  if (region->descriptor[nr]) on = kind_of(a[region->descriptor[nr] - 1], &status);
+  if (region->descriptor[nr]) on = kind_of(a[region->descriptor[nr] - 1], nr, &status);
   if (region->guard[nr] == OPEN) writes = OPENS_TO_CHANGE(a[1]);
   if (region->guard[nr] == OPEN_AT) writes = OPENS_TO_CHANGE(a[2]);
   if (region->guard[nr] == MAP) writes = (a[3] & 3) != 2 && (a[2] & 2);

@@ -17,6 +17,11 @@
 #define NR_mremap 25
 #define NR_madvise 28
 #define NR_dup3 292
+#define NR_readlink 89
+#define NR_getdents64 217
+#define NR_eventfd2 290
+#define NR_close_range 436
+#define NR_kill 62
 #define NR_nanosleep 35
 #define NR_getpid 39
 #define NR_clone 56
@@ -46,6 +51,7 @@
 
 #define EINTR 4
 #define EBADF 9
+#define ENOTTY 25
 #define ENOSYS 38
 
 static inline int64_t kernel6(int64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,

@@ -1,4 +1,4 @@
-/* What the program, its shadows and the supervisor share; src/region.rs says the same to Rust, and a test compares the
+/* What the program, its shadows and the supervisor share; src/layout.rs says the same to Rust, and a test compares the
  * two. */
 #ifndef HPS_SHADOW_LAYOUT_H
 #define HPS_SHADOW_LAYOUT_H
@@ -78,11 +78,14 @@ struct slot {
   uint32_t flushes;
   uint64_t start_ns; /* from the fork to the first instruction */
   uint64_t life_ns;
+  uint64_t held_ns; /* how long the program's descriptors had a second holder */
   uint32_t first[CHUNKS]; /* first event of a chunk */
   uint32_t count[CHUNKS];
   uint32_t maps_bytes;
   uint32_t in_call; /* it begins in a unit that ends with a call */
-  char maps[65536 - 80 - 8 * CHUNKS]; /* lines of /proc/self/maps with code */
+  uint32_t is_apart; /* it holds nothing of the program's: the program may go on */
+  uint32_t pad;
+  char maps[65536 - 96 - 8 * CHUNKS]; /* lines of /proc/self/maps with code */
   struct unit unit[UNITS];
   uint32_t ring[CHUNKS][CHUNK_EVENTS];
   uint64_t argument[CHUNKS][CHUNK_EVENTS]; /* of each call, in the order of events */
@@ -132,8 +135,9 @@ enum guard {
   ACTION_OF_SIGNAL,
   RETURN_FROM_SIGNAL,
   EXIT,
-  AT_POSITION, /* moves in a file: through a description of the shadow's own */
-  IN_FILE,
+  IN_FILE, /* through a description of the shadow's own */
+  STATUS,
+  IN_FOLDER,
   OPEN,
   OPEN_AT,
   CLOSE,

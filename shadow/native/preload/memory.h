@@ -16,12 +16,6 @@ static uint64_t hexadecimal(const char **at) {
   }
 }
 
-static int begins(const char *text, const char *with) {
-  while (*with)
-    if (*text++ != *with++) return 0;
-  return 1;
-}
-
 static struct range to_copy[64];
 static unsigned to_copy_count;
 
@@ -87,7 +81,7 @@ static void read_maps(int collects) {
 
 static void read_ranges(void) { read_maps(0); }
 
-/* Puts copies in place of memory that others see. */
+/* Puts copies in place of memory that others see: a mapping keeps its file as a descriptor does. */
 static void own_memory(void) {
   uint64_t most = UINT64_C(256) << 20;
   read_maps(1);

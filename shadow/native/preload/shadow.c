@@ -35,19 +35,6 @@ static void note_identity(void) {
   program_parent = kernel(NR_getppid, 0, 0, 0, 0);
 }
 
-/* Where the program's descriptors stand: it moves them on while a shadow lives. */
-static void note_offsets(void) {
-  unsigned missing = 0;
-  for (uint64_t fd = 0; fd < DESCRIPTORS_KNOWN; fd++) {
-    if (missing == 32) {
-      offsets[fd] = -1;
-      continue;
-    }
-    offsets[fd] = kernel(NR_lseek, fd, 0, 1, 0);
-    missing = offsets[fd] == -EBADF ? missing + 1 : 0;
-  }
-}
-
 static void note_actions(void) {
   for (int signal = 1; signal <= 64; signal++) {
     kernel(NR_rt_sigaction, signal, 0, &actions[signal], 8);
@@ -55,29 +42,31 @@ static void note_actions(void) {
   }
 }
 
-/* Cuts a fresh shadow off from everything that others could notice. */
+/* Cuts a fresh shadow off from everything that others could notice. The program waits until `is_apart`. */
 static void become_shadow(int copies_units) {
   static const int faults[] = {4, 5, 7, 8, 11};
   const uint64_t no_core[2] = {0, 0};
   is_shadow = 1;
-  kernel(NR_prctl, 1, 9, 0, 0); /* ends with the supervisor */
   slot->pid = (int32_t)kernel(NR_getpid, 0, 0, 0, 0);
   __atomic_store_n(&slot->state, RUNNING, __ATOMIC_RELEASE);
+  if (!leave_descriptors()) end_shadow(CALL_REFUSED, NR_close_range);
+  kernel(NR_prctl, 1, 9, 0, 0); /* ends with the supervisor */
   if (kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor ||
-      __atomic_load_n(&region->closing, __ATOMIC_SEQ_CST)) {
-    S.ring = 0;
+      __atomic_load_n(&region->closing, __ATOMIC_SEQ_CST))
     end_shadow(CLOSED, 0);
-  }
   kernel(NR_setrlimit, 4, no_core, 0, 0);
   if (!copies_units) note_actions();
-  for (int signal = 1; signal <= 64; signal++) {
-    struct action_of_signal action = {0};
-    kernel(NR_rt_sigaction, signal, 0, &action, 8);
-    if (action.handler > 1) set_action(signal, 0, 0);
-  }
   for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
     set_action(faults[i], on_fault, SA_SIGINFO | SA_ONSTACK);
   own_memory();
+  __atomic_store_n(&slot->is_apart, 1, __ATOMIC_RELEASE);
+  kernel(NR_futex, &slot->is_apart, 1, 1, 0);
+  hold_numbers();
+  for (int signal = 1; signal <= 64; signal++) {
+    struct action_of_signal action = {0};
+    kernel(NR_rt_sigaction, signal, 0, &action, 8);
+    if (action.handler > 1 && action.handler != (uint64_t)on_fault) set_action(signal, 0, 0);
+  }
 }
 
 /* What copied code finds through GS. */
@@ -120,25 +109,52 @@ static struct slot *take_slot(void) {
   return 0;
 }
 
-/* Forks into a slot: 0 in the shadow, whose slot it is then. */
+/* Waits, in the program, until a shadow holds nothing of the program's: it says so, or it has ended. A shadow that does
+ * neither is killed. */
+static void wait_until_apart(struct slot *taken, uint64_t sequence, int64_t pid) {
+  const uint64_t pause[2] = {0, 1000000};
+  for (int tries = 0; tries < 2000; tries++) {
+    if (__atomic_load_n(&taken->is_apart, __ATOMIC_ACQUIRE) ||
+        __atomic_load_n(&taken->state, __ATOMIC_ACQUIRE) == FREE ||
+        __atomic_load_n(&taken->sequence, __ATOMIC_ACQUIRE) != sequence ||
+        kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor)
+      return;
+    kernel(NR_futex, &taken->is_apart, 0, 0, pause);
+  }
+  kernel(NR_kill, pid, 9, 0, 0);
+}
+
+#define CLONE_FILES 0x400
+#define CLONE_PARENT 0x8000
+#define CLONE_UNTRACED 0x800000
+
+/* Forks into a slot: 0 in the shadow, whose slot it is then. The program's table of descriptors is shared until the
+ * shadow leaves it, if the kernel can leave and close it in one call: no copy of a descriptor is made that another thread
+ * could miss. */
 static int64_t fork_into(struct slot *taken) {
-  uint64_t before = now_ns();
+  uint64_t before = now_ns(), sequence;
   int64_t pid;
   taken->ending = taken->detail = taken->in_call = 0;
   taken->pid = 0;
   taken->instructions = taken->events = 0;
   taken->units = taken->head = taken->tail = taken->flushes = 0;
-  taken->sequence = __atomic_add_fetch(&region->forks, 1, __ATOMIC_RELAXED);
-  pid = kernel(NR_clone, 0x8000 /* CLONE_PARENT */, 0, 0, 0);
+  taken->is_apart = 0;
+  taken->held_ns = 0;
+  sequence = __atomic_add_fetch(&region->forks, 1, __ATOMIC_RELAXED);
+  taken->sequence = sequence;
+  pid = kernel(NR_clone, CLONE_PARENT | CLONE_UNTRACED | (can_leave_table ? CLONE_FILES : 0), 0, 0, 0);
   if (pid == 0) {
     slot = taken;
     forked_ns = before;
+    S.ring = 0;
     return 0;
   }
   if (pid < 0) {
     __atomic_fetch_sub(&region->forks, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&region->failed, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&taken->state, FREE, __ATOMIC_RELEASE);
+  } else {
+    wait_until_apart(taken, sequence, pid);
   }
   __atomic_fetch_add(&region->fork_ns, now_ns() - before, __ATOMIC_RELAXED);
   return pid;
@@ -195,11 +211,13 @@ static void on_signal(int signal, const int32_t *info, struct context *frame) {
   signals = __atomic_add_fetch(&region->signals, 1, __ATOMIC_RELAXED);
   live = __atomic_add_fetch(&region->live, live_shadows(), __ATOMIC_RELAXED);
   if (live * UINT64_C(1000000) < region->load_millionths * signals) {
-    struct slot *taken = take_slot();
+    static uint32_t is_forking; /* in another thread */
+    int alone = !__atomic_exchange_n(&is_forking, 1, __ATOMIC_ACQUIRE);
+    struct slot *taken = alone ? take_slot() : 0;
     if (!taken) {
       __atomic_fetch_add(&region->crowded, 1, __ATOMIC_RELAXED);
     } else {
-      note_offsets();
+      note_descriptors();
       note_identity();
       note_threads();
       if (fork_into(taken) == 0) {
@@ -210,6 +228,7 @@ static void on_signal(int signal, const int32_t *info, struct context *frame) {
       }
       __atomic_fetch_add(&region->live, 1, __ATOMIC_RELAXED);
     }
+    if (alone) __atomic_store_n(&is_forking, 0, __ATOMIC_RELEASE);
   }
   __atomic_fetch_add(&region->monitor_ns, now_ns() - began, __ATOMIC_RELAXED);
 }
@@ -225,13 +244,12 @@ static void fork_stretch(void) {
     if (kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor) return;
     kernel(NR_nanosleep, pause, 0, 0, 0);
   }
-  note_offsets();
+  note_descriptors();
   remaining = (int64_t)region->sample;
   in_call = S.ring && (last = ((uint32_t *)S.ring)[-1]) != BREAK &&
             (slot->unit[last].kind == CALL || slot->unit[last].kind == CALL_INDIRECT);
   if (fork_into(taken) != 0) return;
   slot->in_call = in_call;
-  S.ring = 0;
   become_shadow(1);
   copy_bytes(slot->unit, whole->unit, units_made * sizeof *slot->unit);
   __atomic_store_n(&slot->units, units_made, __ATOMIC_RELEASE);
@@ -453,6 +471,8 @@ __attribute__((constructor)) static void start(void) {
   areas[1].begin = find_room((uint64_t)start);
   for (int i = 0; i < 2; i++)
     if (areas[i].begin) areas[i].at = areas[i].begin, areas[i].end = areas[i].begin + AREA_BYTES;
+  /* Closes nothing: no descriptor has this number. Alone, the process leaves no table. */
+  can_leave_table = kernel(NR_close_range, UINT32_MAX, UINT32_MAX, CLOSE_RANGE_UNSHARE, 0) == 0;
   set_action(SIGNAL, on_signal, SA_SIGINFO | SA_RESTART | SA_ONSTACK);
   if (region->mode == SAMPLE)
     start_timer();

@@ -26,9 +26,11 @@ pub enum Guard {
     /// The program's end is the shadow's.
     Exit,
     /// In a file, through a description of the shadow's own; not on pipes and terminals.
-    AtPosition,
-    /// In a file, at a given place.
     InFile,
+    /// Answered with what was noted before the fork.
+    Status,
+    /// With a path that may begin at a folder's descriptor.
+    InFolder,
     /// To read, and if it is a file, a folder or a memory device.
     Open,
     /// To read, relative to a folder.
@@ -100,17 +102,17 @@ const fn output(numbers: &'static [usize], name: &'static str, pretended: Preten
 }
 
 use Guard::{
-    ActionOfSignal, AtPosition, Close, Control, Deny, Device, Duplicate, DuplicateTo, Exit,
-    Identity, InFile, Limit, Map, Mutex, Open, OpenAt, Plain, Process, Range, ReturnFromSignal,
+    ActionOfSignal, Close, Control, Deny, Device, Duplicate, DuplicateTo, Exit, Identity, InFile,
+    InFolder, Limit, Map, Mutex, Open, OpenAt, Plain, Process, Range, ReturnFromSignal, Status,
 };
 use Pretended::{Fifth, Fourth, Third, Vector};
 
 /// Calls by their names in the lab: those of older Linux have the names of the calls that replaced them.
 const ROWS: &[Row] = &[
-    on(&[0], "read", AtPosition),
-    on(&[19], "readv", AtPosition),
-    on(&[78, 217], "getdents64", AtPosition),
-    on(&[8], "lseek", AtPosition),
+    on(&[0], "read", InFile),
+    on(&[19], "readv", InFile),
+    on(&[78, 217], "getdents64", InFile),
+    on(&[8], "lseek", InFile),
     on(&[17], "pread64", InFile),
     on(&[295], "preadv", InFile),
     on(&[327], "preadv2", Deny),
@@ -146,17 +148,20 @@ const ROWS: &[Row] = &[
     row(&[110], "getppid", Identity),
     row(&[186], "gettid", Identity),
     row(&[218], "set_tid_address", Identity),
-    row(&[4, 6, 262], "newfstatat", Plain),
-    on(&[5], "fstat", Plain),
-    row(&[332], "statx", Plain),
+    row(&[4, 6], "newfstatat", Plain),
+    row(&[262], "newfstatat", InFolder),
+    on(&[5], "fstat", Status),
+    row(&[332], "statx", InFolder),
     row(&[137], "statfs", Plain),
-    on(&[138], "fstatfs", Plain),
-    row(&[21, 269], "faccessat", Plain),
-    row(&[439], "faccessat2", Plain),
-    row(&[89, 267], "readlinkat", Plain),
+    on(&[138], "fstatfs", InFile),
+    row(&[21], "faccessat", Plain),
+    row(&[269], "faccessat", InFolder),
+    row(&[439], "faccessat2", InFolder),
+    row(&[89], "readlinkat", Plain),
+    row(&[267], "readlinkat", InFolder),
     row(&[79], "getcwd", Plain),
     row(&[80], "chdir", Plain),
-    on(&[81], "fchdir", Plain),
+    on(&[81], "fchdir", InFile),
     row(&[12], "brk", Plain),
     row(&[14], "rt_sigprocmask", Plain),
     row(&[127], "rt_sigpending", Plain),
@@ -195,8 +200,8 @@ const ROWS: &[Row] = &[
     row(&[151], "mlockall", Plain),
     row(&[152], "munlockall", Plain),
     row(&[325], "mlock2", Plain),
-    on(&[187], "readahead", Plain),
-    on(&[221], "fadvise64", Plain),
+    on(&[187], "readahead", InFile),
+    on(&[221], "fadvise64", InFile),
     row(&[273], "set_robust_list", Plain),
     row(&[274], "get_robust_list", Plain),
     row(&[309], "getcpu", Plain),

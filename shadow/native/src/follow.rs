@@ -190,6 +190,8 @@ impl Watch<'_> {
         );
         slot.pid.store(0, Ordering::Relaxed);
         slot.state.store(FREE, Ordering::Release);
+        // The program waits for shadows that have ended before they were apart.
+        wake(&slot.is_apart);
         shadow
     }
 }
@@ -205,6 +207,7 @@ fn shadow_of(slot: &Slot, ending: Ending) -> Shadow {
         flushes: slot.flushes.load(Ordering::Relaxed),
         start_ns: slot.start_ns.load(Ordering::Relaxed),
         life_ns: slot.life_ns.load(Ordering::Relaxed),
+        held_ns: slot.held_ns.load(Ordering::Relaxed),
     }
 }
 

@@ -135,6 +135,8 @@ pub struct Slot {
     pub start_ns: AtomicU64,
     /// Time from the fork to the end.
     pub life_ns: AtomicU64,
+    /// How long the program's descriptors had a second holder.
+    pub held_ns: AtomicU64,
     /// First event of each chunk.
     pub first: [AtomicU32; CHUNKS],
     /// Events of each chunk.
@@ -143,8 +145,11 @@ pub struct Slot {
     pub maps_bytes: AtomicU32,
     /// Not 0: it begins in a unit that ends with a call.
     pub in_call: AtomicU32,
+    /// Not 0: it holds nothing of the program's, which may go on.
+    pub is_apart: AtomicU32,
+    pad: AtomicU32,
     /// Lines of its `/proc/self/maps` with code.
-    pub maps: [AtomicU8; HEADER_BYTES - 80 - 8 * CHUNKS],
+    pub maps: [AtomicU8; HEADER_BYTES - 96 - 8 * CHUNKS],
     /// The units.
     pub unit: [Unit; UNITS],
     /// The events: numbers of units.

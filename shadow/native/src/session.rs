@@ -154,6 +154,8 @@ pub struct Shadow {
     pub start_ns: u64,
     /// From the fork to its end; 0 if it was killed.
     pub life_ns: u64,
+    /// How long it was a second holder of the program's descriptors, which other threads of the program could notice.
+    pub held_ns: u64,
 }
 
 impl Shadow {
@@ -241,6 +243,57 @@ pub enum SessionError {
         status: String,
     },
 }
+
+impl Session {
+    /// Why no shadow was forked; `None` if one was, or if shadows were not asked for.
+    ///
+    /// `period`: as in the request.
+    #[must_use]
+    pub fn no_shadow(&self, period: Duration) -> Option<String> {
+        if !self.shadows.is_empty() || self.whole.is_some() {
+            return None;
+        }
+        let milliseconds = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
+        let monitor = &self.monitor;
+        let why = match () {
+            () if monitor.failed > 0 => "the kernel refused to fork (ulimit -u, memory)".to_owned(),
+            () if monitor.signals > 0 => {
+                "the wanted load was reached without one: give a larger --load".to_owned()
+            }
+            // The kernel's tick makes the first signal late.
+            () if self.cpu < period + LONGEST_TICK => format!(
+                "the program took {} of processor time, and the monitor's first signal comes after {}: give a \
+                 shorter --period or more work, or --full",
+                milliseconds(self.cpu),
+                milliseconds(period)
+            ),
+            () => format!(
+                "the program took {} of processor time, and not one signal of the monitor arrived: the program \
+                 handles SIGURG itself, as Go's runtime does, or blocks it; --full does without",
+                milliseconds(self.cpu)
+            ),
+        };
+        Some(format!("no shadow was forked: {why}"))
+    }
+
+    /// A warning if forks took more than a tenth of the program's time; copies of pages that both then write come on top.
+    #[must_use]
+    pub fn costly_forks(&self) -> Option<String> {
+        let (monitor, forks) = (self.monitor.monitor_ns as f64, self.monitor.forks);
+        let share = monitor / self.wall.as_nanos().max(1) as f64;
+        (forks > 0 && share > 0.1).then(|| {
+            format!(
+                "{forks} forks took {:.0}% of the program's time, {:.1} ms each, and pages that the program writes to \
+                 are copied after each one: a smaller --load, or a longer --period, forks less often",
+                100.0 * share,
+                monitor / forks as f64 / 1e6
+            )
+        })
+    }
+}
+
+/// The longest time between two ticks of a kernel.
+const LONGEST_TICK: Duration = Duration::from_millis(10);
 
 impl Request<'_> {
     /// Runs the program to its end. No shadow is left when this returns.
@@ -397,4 +450,66 @@ pub(crate) fn wait(child: Child) -> std::io::Result<(std::process::ExitStatus, D
     let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
     let cpu = time(usage.ru_utime) + time(usage.ru_stime);
     Ok((std::process::ExitStatus::from_raw(status), cpu))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(monitor: Monitor) -> Session {
+        Session {
+            status: String::new(),
+            code: 0,
+            wall: Duration::from_millis(100),
+            cpu: Duration::from_millis(100),
+            monitor,
+            shadows: Vec::new(),
+            endings: BTreeMap::new(),
+            calls: Vec::new(),
+            profiles: Profiles::default(),
+            whole: None,
+            symbols: Symbolizer::default(),
+            damaged: 0,
+        }
+    }
+
+    #[test]
+    fn forks_that_take_more_than_a_tenth_of_the_time_are_warned_of() {
+        let taking = |milliseconds: u64| {
+            session(Monitor {
+                forks: 4,
+                monitor_ns: milliseconds * 1_000_000,
+                ..Monitor::default()
+            })
+        };
+        assert_eq!(taking(9).costly_forks(), None);
+        let said = taking(20).costly_forks().expect("a warning");
+        assert!(
+            said.contains("4 forks took 20%") && said.contains("5.0 ms each"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_session_without_a_shadow_has_a_reason() {
+        let why = |monitor, period| {
+            let session = session(monitor);
+            session
+                .no_shadow(Duration::from_millis(period))
+                .expect("a reason")
+        };
+        let refused = Monitor {
+            failed: 3,
+            signals: 3,
+            ..Monitor::default()
+        };
+        let unwanted = Monitor {
+            signals: 2,
+            ..Monitor::default()
+        };
+        assert!(why(refused, 4).contains("ulimit -u"));
+        assert!(why(unwanted, 4).contains("--load"));
+        assert!(why(Monitor::default(), 95).contains("comes after 95.0 ms"));
+        assert!(why(Monitor::default(), 4).contains("Go's runtime"));
+    }
 }

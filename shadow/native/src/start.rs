@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use hps_shim::ShimError;
+use hps_shim::preload::in_front_of_others;
 
 use crate::layout::{REGION_VARIABLE, Region};
 
@@ -32,7 +33,7 @@ pub fn start(
     let mut start = Command::new(&program);
     start.args(&command[1..]);
     if let Some((library, region)) = library {
-        start.env("LD_PRELOAD", library);
+        start.env("LD_PRELOAD", in_front_of_others(library));
         start.env(REGION_VARIABLE, region.path());
     }
     if is_quiet {

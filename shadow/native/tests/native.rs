@@ -224,6 +224,45 @@ fn whatever_the_policy_nothing_outside_of_shadows_changes() {
 }
 
 #[test]
+fn shadows_hold_nothing_that_their_program_has_given_up() {
+    let bench = Bench::new();
+    let program = bench.compile("holds.c", &[]);
+    let in_folder = |name: String, rounds: &str, turns: &str, run: &dyn Fn(&[&Path]) -> i32| {
+        let folder = bench.path(&name);
+        std::fs::create_dir(&folder).expect("a folder");
+        let code = run(&[&program, &folder, Path::new(rounds), Path::new(turns)]);
+        let said = std::fs::read_to_string(folder.join("said")).unwrap_or_default();
+        (code, said)
+    };
+    for (mode, policy, sample, rounds, turns, least) in [
+        (Mode::EndToEnd, "paper", 20_000, "190", "12000", 500),
+        (Mode::EndToEnd, "strict", 20_000, "190", "12000", 500),
+        (Mode::Sample, "pretend", 3_000_000, "40", "2000000", 15),
+    ] {
+        let alone = in_folder(format!("{policy}-alone"), rounds, turns, &|command| {
+            let status = Command::new(command[0]).args(&command[1..]).status();
+            status.expect("it runs").code().expect("a code")
+        });
+        let beside = in_folder(policy.to_string(), rounds, turns, &|command| {
+            let named = Policy::named(policy).expect("a policy");
+            let compiled = named.expect("it can be read").compiled();
+            let request = Request {
+                policy: &compiled,
+                sample,
+                load: 3.0,
+                ..bench.request(mode, command)
+            };
+            let session = request.run(&bench.library).expect("it runs");
+            let forks = session.shadows.len();
+            assert!(forks >= least, "{policy}: {forks}, {:?}", session.endings);
+            i32::from(session.code)
+        });
+        assert_eq!(alone.0, 0, "{alone:?}");
+        assert_eq!(beside, alone, "{policy}");
+    }
+}
+
+#[test]
 fn a_program_that_runs_as_copies_does_what_it_does_alone() {
     let bench = Bench::new();
     bench.compile("world.c", &[]);

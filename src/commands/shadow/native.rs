@@ -51,8 +51,12 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let library =
         library::build(folder.path()).context("the library that forks shadows cannot be built")?;
     let mut session = request.run(&library)?;
+    let no_shadow = session.no_shadow(request.period);
     if args.perfect {
-        session.whole = perfect(&request, &library)?.whole;
+        let perfect = perfect(&request, &library)?;
+        session.whole = perfect.whole;
+        // With no shadow nobody else has read where the program's code lies.
+        session.symbols.add(perfect.symbols);
     }
     let cost = args
         .runs
@@ -66,6 +70,9 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         "{}",
         report(&mut session, &facts, cost.as_ref(), args.top).trim_end()
     );
+    for note in [no_shadow, session.costly_forks()].into_iter().flatten() {
+        say!("hps: note: {note}");
+    }
     if let Some(path) = &args.json {
         let value = json!({
             "command": args.command.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>(),
@@ -194,6 +201,10 @@ impl Facts {
                 _ => "forks with other threads",
             };
             facts.count(what, monitor.threads);
+            let held = shadows.iter().map(|shadow| shadow.held_ns).max();
+            if let (Some(held), true) = (held, monitor.signals > 0) {
+                facts.number("descriptors held twice at most, µs", held as f64 / 1e3);
+            }
         }
         if let Some((whole, run)) = &session.whole {
             facts.count("instructions of the whole run", run.instructions);
