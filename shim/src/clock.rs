@@ -48,7 +48,11 @@ pub fn serialized() -> u64 {
     let mut cpu = 0;
     // SAFETY: as `now`; `rdtscp` is in every x86-64 of the last fifteen years, and `Machine::find`
     // refuses those without.
-    unsafe { core::arch::x86_64::__rdtscp(&mut cpu) }
+    unsafe {
+        let stamp = core::arch::x86_64::__rdtscp(&mut cpu);
+        core::arch::x86_64::_mm_lfence();
+        stamp
+    }
 }
 
 /// The counter now, not ordered with what stands around it.

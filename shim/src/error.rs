@@ -136,6 +136,52 @@ pub enum ShimError {
         /// Time that it counted.
         running_ns: u64,
     },
+    /// An event that never had a hardware counter.
+    #[error(
+        "event {event} was never counted: no hardware counter was free for it, or it counts on another kind of core than \
+         the program ran on; ask for fewer events, or another --program-cpus"
+    )]
+    NeverCounted {
+        /// The event.
+        event: String,
+    },
+    /// The machine counts no events of this kind.
+    #[error("event {event} is not counted here: {why}")]
+    NoEvents {
+        /// The event.
+        event: String,
+        /// What the kernel said of another event of its kind, with the remedy.
+        why: String,
+    },
+    /// An event that only an interrupt of the program for each sample could tell.
+    #[error(
+        "event {event} cannot be read here unless each sample interrupts the program's processor: {why}; accept that \
+         with --allow-interrupts, or leave the event out (tags, time stamps and soft:N are read from memory)"
+    )]
+    Interrupts {
+        /// The event.
+        event: String,
+        /// Why there is no other way.
+        why: &'static str,
+    },
+    /// CPUs of several kinds, which no PMU counts together.
+    #[error(
+        "event {event}: no PMU counts on all of the CPUs {cpus} ({pmus}): choose --program-cpus, and with SMT \
+         --observer-cpu, of one kind"
+    )]
+    Hybrid {
+        /// The event.
+        event: String,
+        /// The CPUs.
+        cpus: String,
+        /// The PMUs and where they count.
+        pmus: String,
+    },
+    /// A processor without ordered time stamps.
+    #[error(
+        "this processor has no rdtscp, which time stamps of samples need: `hps shim simulate` observes in the simulator"
+    )]
+    NoStamps,
     /// A counter page that never came to rest.
     #[error("event {event}: its counter page was being rewritten {tries} times in a row")]
     PageUnstable {

@@ -1,13 +1,15 @@
 //! What this machine has for an observer, found out and not guessed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
-use crate::counters::{Event, PerfEvent, Target};
+use crate::counters::pmu::{Host, Leaf10};
+use crate::counters::{Event, PerfEvent, Pmu, Reach, Target, Way, paranoid};
 use crate::error::ShimError;
+use crate::placement::{Placement, Seat};
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,14 +24,16 @@ pub struct Machine {
     pub virtualized: bool,
     /// Whether the time stamp counter runs at one rate, always.
     pub stable_clock: bool,
-    /// The folder of the performance monitoring unit, if the kernel shows one.
-    pub pmu: Option<PathBuf>,
+    /// The performance monitoring units of cores that the kernel shows: several if there are cores of several kinds.
+    pub pmus: Vec<Pmu>,
     /// Why hardware events cannot be opened; `None` if they can.
     pub hardware_refused: Option<String>,
     /// Why software events cannot be opened; `None` if they can.
     pub software_refused: Option<String>,
     /// `kernel.perf_event_paranoid`, if there is one.
     pub paranoid: Option<i32>,
+    /// Whether this process has a capability that lifts it (`CAP_PERFMON`, `CAP_SYS_ADMIN`).
+    pub is_capable: bool,
 }
 
 /// One finding, in words, for people.
@@ -71,18 +75,12 @@ fn cores(allowed: &[usize]) -> Vec<Vec<usize>> {
     cores
 }
 
-fn pmu() -> Option<PathBuf> {
-    let devices = fs::read_dir("/sys/bus/event_source/devices").ok()?;
-    let mut found: Vec<PathBuf> = devices
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name == "cpu" || name == "cpu_core" || name.starts_with("armv8_pmu")
-        })
-        .collect();
-    found.sort();
-    found.into_iter().next()
+/// Whether effective capabilities, as `/proc/self/status` has them, let a process count everything.
+fn is_capable(status: &str) -> bool {
+    const CAP_SYS_ADMIN: u32 = 21;
+    const CAP_PERFMON: u32 = 38;
+    let held = cpuinfo(status, "CapEff").and_then(|held| u64::from_str_radix(&held, 16).ok());
+    held.is_some_and(|held| held & (1 << CAP_SYS_ADMIN | 1 << CAP_PERFMON) != 0)
 }
 
 fn refused(event: &str) -> Option<String> {
@@ -98,14 +96,18 @@ impl Machine {
     /// Looks at the machine. Opens and closes two events to see whether they can be had.
     ///
     /// # Errors
-    /// [`ShimError::System`] if the kernel does not even say which CPUs may be used.
+    /// [`ShimError::System`] if the kernel does not even say which CPUs may be used, [`ShimError::NoStamps`] without a
+    /// time stamp counter that can be read in order.
     pub fn find() -> Result<Self, ShimError> {
         let allowed = affinity::allowed()?;
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let flags = cpuinfo(&info, "flags").unwrap_or_default();
         let has = |flag: &str| flags.split_whitespace().any(|f| f == flag);
-        let stable_clock = cfg!(target_arch = "aarch64")
-            || (has("constant_tsc") && has("nonstop_tsc") && has("rdtscp"));
+        if !has_stamps(std::env::consts::ARCH, &flags) {
+            return Err(ShimError::NoStamps);
+        }
+        let stable_clock =
+            cfg!(target_arch = "aarch64") || (has("constant_tsc") && has("nonstop_tsc"));
         let processor = cpuinfo(&info, "model name");
         Ok(Self {
             processor: processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
@@ -113,11 +115,11 @@ impl Machine {
             allowed,
             virtualized: has("hypervisor") || Path::new("/sys/hypervisor/type").exists(),
             stable_clock,
-            pmu: pmu(),
+            pmus: Pmu::all(&Host, Leaf10::of_host()),
             hardware_refused: refused("cycles:u"),
             software_refused: refused("task-clock:u"),
-            paranoid: word(Path::new("/proc/sys/kernel/perf_event_paranoid"))
-                .and_then(|text| text.parse().ok()),
+            paranoid: paranoid(),
+            is_capable: is_capable(&fs::read_to_string("/proc/self/status").unwrap_or_default()),
         })
     }
 
@@ -137,6 +139,7 @@ impl Machine {
             self.hardware(),
             self.software(),
             self.level(),
+            self.ipc(),
         ]
     }
 
@@ -201,10 +204,11 @@ impl Machine {
     }
 
     fn hardware(&self) -> Finding {
-        let detail = match (&self.hardware_refused, &self.pmu) {
-            (None, Some(pmu)) => format!("hardware events can be counted ({})", pmu.display()),
-            (None, None) => "hardware events can be counted".to_owned(),
-            (Some(why), _) => {
+        let names: Vec<&str> = self.pmus.iter().map(|pmu| pmu.name.as_str()).collect();
+        let detail = match &self.hardware_refused {
+            None if names.is_empty() => "hardware events can be counted".to_owned(),
+            None => format!("hardware events can be counted ({})", names.join(", ")),
+            Some(why) => {
                 format!("no hardware events: {why}. Tags, time stamps and soft:N work without")
             }
         };
@@ -228,31 +232,80 @@ impl Machine {
     }
 
     fn level(&self) -> Finding {
-        let (available, detail) = match self.paranoid {
-            None => (
-                false,
-                "no kernel.perf_event_paranoid: the kernel has no perf events".to_owned(),
-            ),
-            Some(level @ ..=0) => (true, format!("{level}: whole CPUs may be counted")),
-            Some(level) => (
-                level <= 2,
+        let level = self.paranoid.unwrap_or_default();
+        let whole = "whole CPUs, which SMT placement needs for hardware events, with `sysctl \
+                     kernel.perf_event_paranoid=0` or CAP_PERFMON";
+        let reach = Reach::of(self.paranoid, self.is_capable);
+        let detail = match reach {
+            Reach::NoPerf => {
+                "no kernel.perf_event_paranoid: the kernel has no perf events".to_owned()
+            }
+            Reach::Cpus if level > 0 => {
                 format!(
-                    "{level}: own programs may be counted{}; whole CPUs, which SMT placement needs \
-                     for hardware events, with `sysctl kernel.perf_event_paranoid=0` or CAP_PERFMON",
-                    if level >= 2 {
-                        " in user space (:u)"
-                    } else {
-                        ""
-                    }
-                ),
+                    "{level}, which a capability of this process lifts: whole CPUs may be counted"
+                )
+            }
+            Reach::Cpus => format!("{level}: whole CPUs may be counted"),
+            Reach::Own => format!("{level}: own programs may be counted; {whole}"),
+            Reach::User => {
+                format!("{level}: own programs may be counted in user space (:u); {whole}")
+            }
+            Reach::Nothing => format!(
+                "{level}: every event is refused without CAP_PERFMON; own programs may be counted in user space (:u) \
+                 with `sysctl kernel.perf_event_paranoid=2`; {whole}"
             ),
         };
+        let available = reach >= Reach::User;
         Finding {
             what: "SHIM: paranoid",
             available,
             detail,
         }
     }
+}
+
+impl Machine {
+    /// Whether the program's instructions per cycle can be sampled without an interrupt of the program.
+    fn ipc(&self) -> Finding {
+        let pair = self.cores.iter().find(|core| core.len() > 1);
+        let core = pair.or(self.cores.first()).map_or(&[][..], Vec::as_slice);
+        let placement = Placement {
+            seat: if pair.is_some() { Seat::Smt } else { Seat::Cmp },
+            observer: core.last().copied().unwrap_or_default(),
+            program: core.first().copied().into_iter().collect(),
+        };
+        let event = Event::instructions();
+        let way = Way::of(&event, &self.pmus, &placement, false);
+        let refused = match (&self.hardware_refused, way) {
+            (Some(_), _) => Some("there are no hardware events".to_owned()),
+            (None, Err(ShimError::Interrupts { why, .. })) => Some(why.to_owned()),
+            (None, Err(error)) => Some(error.to_string()),
+            (None, Ok(_)) if Reach::of(self.paranoid, self.is_capable) < Reach::Cpus => {
+                Some("whole CPUs may not be counted".to_owned())
+            }
+            (None, Ok(_)) => None,
+        };
+        let available = refused.is_none();
+        let detail = match refused {
+            None => "instructions are read at each sample, without an interrupt (--placement smt --event \
+                     instructions,cycles)"
+                .to_owned(),
+            Some(why) if self.hardware_refused.is_some() => format!("no IPC: {why}"),
+            Some(why) => format!(
+                "no IPC without interrupts: {why}; with --allow-interrupts each sample is an interrupt of the program"
+            ),
+        };
+        Finding {
+            what: "SHIM: IPC",
+            available,
+            detail,
+        }
+    }
+}
+
+/// Whether time stamps can be read behind what stands in front of them.
+fn has_stamps(architecture: &str, flags: &str) -> bool {
+    architecture != "x86_64" || flags.split_whitespace().any(|flag| flag == "rdtscp")
 }
 
 #[cfg(test)]
@@ -280,15 +333,32 @@ mod tests {
             cores: vec![vec![3]],
             virtualized: true,
             stable_clock: false,
-            pmu: None,
+            pmus: Vec::new(),
             hardware_refused: Some("none".to_owned()),
             software_refused: None,
             paranoid: Some(2),
+            is_capable: false,
         };
         let findings = bare.findings();
         let missing: Vec<_> = findings.iter().filter(|f| !f.available).collect();
-        assert_eq!(missing.len(), 4, "{missing:?}");
+        assert_eq!(missing.len(), 5, "{missing:?}");
         assert!(findings[0].detail.contains("taskset"));
         assert!(findings[5].detail.contains("CAP_PERFMON"));
+    }
+
+    #[test]
+    fn a_processor_without_rdtscp_is_refused() {
+        assert!(has_stamps("x86_64", "fpu tsc rdtscp constant_tsc"));
+        assert!(!has_stamps("x86_64", "fpu tsc rdtscpx constant_tsc"));
+        assert!(has_stamps("aarch64", ""));
+    }
+
+    #[test]
+    fn capabilities_are_read_from_their_mask() {
+        assert!(is_capable("Name:\tx\nCapEff:\t000001ffffffffff\n"));
+        assert!(is_capable("CapEff:\t0000004000000000"));
+        assert!(is_capable("CapEff:\t0000000000200000"));
+        assert!(!is_capable("CapEff:\t0000000000100000"));
+        assert!(!is_capable("CapPrm:\tffffffffffffffff"));
     }
 }

@@ -149,6 +149,9 @@ pub fn observe<C: Clock, S: Sink>(
         }
         if let Some(slot) = slot {
             clock::fetch_ahead(&slot.tag);
+            counters
+                .iter()
+                .for_each(|counter| counter.fetch(Some(slot)));
         }
         sample.start = clock.start();
         for (value, counter) in sample.counters.iter_mut().zip(counters.iter_mut()) {

@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::Depth;
 use crate::calls::Collector;
-use crate::counters::{Counter, Event, EventKind, PerfEvent, Target};
+use crate::counters::{Asked, Counter, Event, EventKind, PerfEvent, Target, Way};
 use crate::dte::Dte;
 use crate::error::ShimError;
 use crate::machine::Machine;
 use crate::pace::Pace;
-use crate::placement::{Placement, Seat};
+use crate::placement::Placement;
+use crate::sample::MAX_COUNTERS;
 
 /// What the observer does with what it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,8 @@ pub struct Plan {
     pub dte: Dte,
     /// What is counted.
     pub events: Vec<Event>,
+    /// Events may be counted that take an interrupt of the program's processor for each sample.
+    pub may_interrupt: bool,
     /// Number of different tags for which there is room.
     pub tags: usize,
     /// Number of calling contexts for which there is room; `None` if stacks of tags are not read.
@@ -52,6 +55,7 @@ impl Default for Plan {
             mode: Mode::Inline(Depth::Full),
             dte: Dte::default(),
             events: Vec::new(),
+            may_interrupt: false,
             tags: 16_384,
             stacks: None,
         }
@@ -66,7 +70,7 @@ pub const CONTEXTS: usize = 65_536;
 pub struct CounterInfo {
     /// The event.
     pub name: String,
-    /// How it is read: `rdpmc`, `read(2)` or `memory`.
+    /// How it is read, and what that costs the program: [`Counter::path`].
     pub path: String,
 }
 
@@ -80,8 +84,14 @@ impl Plan {
     /// Refuses what cannot be had together.
     ///
     /// # Errors
-    /// [`ShimError::StacksInTally`], [`ShimError::CallsAlone`].
+    /// [`ShimError::StacksInTally`], [`ShimError::CallsAlone`], [`ShimError::TooManyCounters`].
     pub fn check(&self) -> Result<(), ShimError> {
+        if self.events.len() > MAX_COUNTERS {
+            return Err(ShimError::TooManyCounters {
+                asked: self.events.len(),
+                most: MAX_COUNTERS,
+            });
+        }
         match self.mode {
             Mode::Tally if self.stacks.is_some() => Err(ShimError::StacksInTally),
             Mode::Calls(_) if self.stacks.is_some() || !self.events.is_empty() => {
@@ -91,35 +101,53 @@ impl Plan {
         }
     }
 
-    /// Opens the counters; called on the observer's thread, which some of them are bound to.
-    ///
-    /// With SMT placement a hardware event is counted for the whole core, minus the observer's own.
-    /// Otherwise events are counted for the program and read by system call.
+    /// How each event is counted.
     ///
     /// # Errors
-    /// [`ShimError::Event`] with the remedy.
+    /// [`ShimError::NoEvents`] if the machine counts none of its kind, and as for [`Way::of`].
+    pub fn ways(&self, machine: &Machine, placement: &Placement) -> Result<Vec<Way>, ShimError> {
+        let way = |event: &Event| {
+            let refused = match event.kind {
+                EventKind::Region(_) => &None,
+                EventKind::Software(_) => &machine.software_refused,
+                EventKind::Hardware(_) | EventKind::Raw(_) => &machine.hardware_refused,
+            };
+            if let Some(why) = refused {
+                return Err(ShimError::NoEvents {
+                    event: event.name.clone(),
+                    why: why.clone(),
+                });
+            }
+            Way::of(event, &machine.pmus, placement, self.may_interrupt)
+        };
+        self.events.iter().map(way).collect()
+    }
+
+    /// Opens the counters; called on the observer's thread, which some of them are bound to.
+    ///
+    /// # Errors
+    /// What [`Plan::ways`] says, and [`ShimError::Event`] with the remedy.
     pub fn open(
         &self,
         machine: &Machine,
         placement: &Placement,
         pid: u32,
     ) -> Result<Vec<Counter>, ShimError> {
-        let open = |event: &Event| -> Result<Counter, ShimError> {
-            if let EventKind::Region(index) = event.kind {
-                return Ok(Counter::Region(index));
-            }
-            let whole = (placement.seat == Seat::Smt && event.needs_pmu())
-                .then(|| event.core_wide(machine.pmu.as_deref()?))
-                .flatten();
-            match whole {
-                Some(core) => Ok(Counter::CoreMinusOwn {
-                    core: PerfEvent::open(&core, Target::Cpu(placement.observer))?,
-                    own: PerfEvent::open(event, Target::OwnThread)?,
-                }),
-                None => PerfEvent::open(event, Target::Process(pid)).map(Counter::Perf),
-            }
+        let own = |asked: &Asked| PerfEvent::open_asked(asked, Target::OwnThread);
+        let open = |way: &Way| -> Result<Counter, ShimError> {
+            Ok(match way {
+                Way::Memory(index) => Counter::Region(*index),
+                Way::CoreClock(asked) => Counter::CoreClock(own(asked)?),
+                Way::CoreMinusOwn { core, own: alone } => Counter::CoreMinusOwn {
+                    core: PerfEvent::open_asked(core, Target::Cpu(placement.observer))?,
+                    own: own(alone)?,
+                },
+                Way::Interrupt(asked) => {
+                    Counter::Perf(PerfEvent::open_asked(asked, Target::Process(pid))?)
+                }
+            })
         };
-        self.events.iter().map(open).collect()
+        self.ways(machine, placement)?.iter().map(open).collect()
     }
 
     /// The counters' names and how they are read.

@@ -5,6 +5,7 @@
 //! writes its functions as tags, shows their calls or counts them, when it runs with `LD_PRELOAD` set to that
 //! file.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -166,6 +167,21 @@ pub fn build(folder: &Path, variant: Variant) -> Result<PathBuf, PreloadError> {
     build_library(folder, &name, &sources, &flags)
 }
 
+/// The value of `LD_PRELOAD` that loads a library in front of what the caller's environment preloads.
+#[must_use]
+pub fn in_front_of_others(library: &Path) -> OsString {
+    joined(library, std::env::var_os("LD_PRELOAD"))
+}
+
+fn joined(library: &Path, others: Option<OsString>) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
+        value.push(":");
+        value.push(others);
+    }
+    value
+}
+
 /// A library of this name in `folder`, compiled with these flags unless it is there already. The first source, each with
 /// the name of its file, is compiled and may include the others.
 ///
@@ -296,4 +312,18 @@ pub fn read_calls_file(path: &Path) -> Result<CallCounts, PreloadError> {
         lost: *lost,
         maps: std::fs::read_to_string(maps).unwrap_or_default(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_preloads_stays_behind_the_library() {
+        let value =
+            |others: Option<&str>| joined(Path::new("/t/ours.so"), others.map(OsString::from));
+        assert_eq!(value(None), "/t/ours.so");
+        assert_eq!(value(Some("")), "/t/ours.so");
+        assert_eq!(value(Some("a.so b.so")), "/t/ours.so:a.so b.so");
+    }
 }

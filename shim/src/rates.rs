@@ -23,19 +23,26 @@ pub struct RateSpec {
 
 impl RateSpec {
     /// Each counter over the clock, and instructions over cycles where both are counted.
+    ///
+    /// `of_core`: counts are those of the core minus the observer's own. Instructions over the clock are the program's IPC
+    /// then, as SHIM has it (section 3): cycles are the core's clock, and where they are not counted the time stamp counter
+    /// is, which runs at one rate.
     #[must_use]
-    pub fn of_counters(names: &[String]) -> Vec<Self> {
+    pub fn of_counters(names: &[String], of_core: bool) -> Vec<Self> {
         let place = |wanted: &str| {
             names
                 .iter()
                 .position(|name| name.split([':', ' ']).next() == Some(wanted))
         };
         let mut rates = Vec::new();
-        if let (Some(numerator), Some(cycles)) = (place("instructions"), place("cycles")) {
+        let denominator = place("cycles");
+        if let Some(numerator) = place("instructions")
+            && (denominator.is_some() || of_core)
+        {
             rates.push(Self {
                 name: "IPC".to_owned(),
                 numerator,
-                denominator: Some(cycles),
+                denominator,
             });
         }
         rates.extend(names.iter().enumerate().map(|(numerator, name)| Self {

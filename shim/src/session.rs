@@ -101,6 +101,7 @@ impl Request {
     pub fn run(&self, machine: &Machine, mut start: Start) -> Result<Session, ShimError> {
         self.plan.check()?;
         let placement = place(machine, &self.wish, self.plan.wants_pmu())?;
+        self.plan.ways(machine, &placement)?;
         let keep = self.keeper()?;
         let region = Arc::new(Region::create()?);
         let path = region.path().into_os_string();
@@ -144,7 +145,11 @@ impl Request {
         let began = Instant::now();
         let mut child = waiting.go()?;
         let mut names = Names::default();
-        names.follow(&mut child, &region)?;
+        let ended = names.follow(&mut child, &region, &watch)?;
+        if !ended {
+            // A counter has failed: what else the program does would not be observed.
+            let _ = child.kill();
+        }
         let wall = began.elapsed();
         let watched = watch.stop();
         let status = child
@@ -294,8 +299,13 @@ impl Names {
         self.threads.update(region, of);
     }
 
-    /// Follows a child to its end.
-    fn follow(&mut self, child: &mut Child, region: &Region) -> Result<(), ShimError> {
+    /// Follows a child to its end, `true`, or to that of its observer.
+    fn follow(
+        &mut self,
+        child: &mut Child,
+        region: &Region,
+        watch: &Watch,
+    ) -> Result<bool, ShimError> {
         const LONGEST: Duration = Duration::from_millis(250);
         // Looking for new threads costs a few loads, so that is done more often.
         const LOOK: Duration = Duration::from_millis(20);
@@ -308,7 +318,10 @@ impl Names {
             while !left.is_zero() {
                 let step = left.min(LOOK);
                 if wait_for(&fd, step)? {
-                    return Ok(());
+                    return Ok(true);
+                }
+                if watch.ended() {
+                    return Ok(false);
                 }
                 left -= step;
                 if !self.threads.are_complete(region) {
@@ -334,5 +347,28 @@ fn code(status: ExitStatus) -> u8 {
         (Some(code), _) => code as u8,
         (None, Some(signal)) => 128_u8.wrapping_add(signal as u8),
         (None, None) => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_not_followed_any_longer_than_its_observer() {
+        let region = Region::create().unwrap();
+        let mut child = std::process::Command::new("sleep")
+            .arg("600")
+            .spawn()
+            .unwrap();
+        let watch = Watch::failed(ShimError::NeverCounted {
+            event: "cycles".to_owned(),
+        });
+        let ended = Names::default().follow(&mut child, &region, &watch);
+        assert!(matches!(ended, Ok(false)), "{ended:?}");
+        assert!(child.try_wait().unwrap().is_none(), "it still runs");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(matches!(watch.stop(), Err(ShimError::NeverCounted { .. })));
     }
 }

@@ -15,6 +15,7 @@ use crate::error::ShimError;
 use crate::keep::Keeper;
 use crate::machine::Machine;
 use crate::observer::{Observed, observe, tally};
+use crate::pace::{self, Pace};
 use crate::placement::Placement;
 use crate::plan::{CounterInfo, Mode, Plan};
 use crate::rates::RateSpec;
@@ -114,6 +115,15 @@ impl Watch {
         }
     }
 
+    /// An observer whose counter has failed.
+    #[cfg(test)]
+    pub fn failed(error: ShimError) -> Self {
+        Self {
+            stop: Arc::default(),
+            thread: Some(std::thread::spawn(|| Err(error))),
+        }
+    }
+
     /// Whether the thread has ended before it was stopped, as it does when a counter fails.
     #[must_use]
     pub fn ended(&self) -> bool {
@@ -133,11 +143,17 @@ impl Drop for Watch {
 impl Task {
     fn run(mut self, stop: &AtomicBool, ready: Sender<()>) -> Result<Watched, ShimError> {
         affinity::pin(self.placement.observer)?;
+        if matches!(self.plan.pace, Pace::Sleep(_)) {
+            pace::wake_on_time();
+        }
         let mut counters = self.plan.open(&self.machine, &self.placement, self.pid)?;
         let infos = self.plan.infos(&counters);
+        let of_core = counters
+            .iter()
+            .any(|counter| matches!(counter, Counter::CoreMinusOwn { .. }));
         let names: Vec<String> = infos.iter().map(|info| info.name.clone()).collect();
         let analyzer = |depth| {
-            let rates = RateSpec::of_counters(&names);
+            let rates = RateSpec::of_counters(&names, of_core);
             Analyzer::new(self.plan.dte, depth, names.len(), rates, self.plan.tags)
         };
         match self.plan.mode {

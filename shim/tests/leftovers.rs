@@ -40,6 +40,7 @@ fn affinity_descriptors_and_threads_are_as_before_also_after_a_crash() {
     let request = Request {
         plan: Plan {
             events,
+            may_interrupt: true,
             ..Plan::default()
         },
         ..Request::default()

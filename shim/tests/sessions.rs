@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hps_shim::analysis::Depth;
+use hps_shim::distribution::DistributionResult;
 use hps_shim::keep::read_samples;
 use hps_shim::machine::Machine;
 use hps_shim::pace::Pace;
@@ -343,6 +344,26 @@ fn threads() -> usize {
         .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
         .filter(|name| name.trim() == "shim-observer")
         .count()
+}
+
+/// The line of a counter that has changed is with its writer: if reading it took longer, double-time error correction
+/// would discard the very intervals that have events.
+#[test]
+fn intervals_with_events_are_kept_as_often_as_others() {
+    let mut request = request(Mode::Inline(Depth::Full), Pace::Cycles(1_200));
+    request.plan.events = vec!["soft:0".parse().unwrap()];
+    let Some((session, _)) = sampled(&request, "counts") else {
+        return;
+    };
+    let analysis = session.watched.analysis.unwrap();
+    let rate = &analysis.rates[0];
+    let (all, kept) = (&rate.before_dte, &rate.periods[0].rates);
+    let with_events = |d: &DistributionResult| 1.0 - d.zeros as f64 / d.count as f64;
+    let (all, kept) = (with_events(all), with_events(kept));
+    eprintln!("{all:.4} of all intervals have events, {kept:.4} of those kept");
+    // One in eight or so, less where the observer or the program waits for a CPU.
+    assert!(all > 0.01, "{all}");
+    assert!(kept > all / 2.0 && kept < all * 2.0, "{kept} of {all}");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Names of events, as perf's users know them.
 
-use std::path::Path;
 use std::str::FromStr;
 
 use perf_event_open_sys::bindings as sys;
@@ -32,7 +31,7 @@ pub enum EventKind {
     Region(usize),
 }
 
-const HARDWARE: [(&str, u32); 10] = [
+pub(super) const HARDWARE: [(&str, u32); 10] = [
     ("cycles", sys::PERF_COUNT_HW_CPU_CYCLES),
     ("instructions", sys::PERF_COUNT_HW_INSTRUCTIONS),
     ("cache-references", sys::PERF_COUNT_HW_CACHE_REFERENCES),
@@ -112,55 +111,21 @@ impl Event {
         matches!(self.kind, EventKind::Hardware(_) | EventKind::Raw(_))
     }
 
-    /// The event over all threads of a core: a raw event with the PMU's `any` bit. `None` where the
-    /// PMU has no such bit or no encoding of the event.
-    ///
-    /// `pmu` is the PMU's folder, `/sys/bus/event_source/devices/cpu`.
+    /// Instructions that retired.
     #[must_use]
-    pub fn core_wide(&self, pmu: &Path) -> Option<Self> {
-        let any = format_shift(&std::fs::read_to_string(pmu.join("format/any")).ok()?)?;
-        let base = match self.kind {
-            EventKind::Raw(config) => config,
-            EventKind::Hardware(_) => {
-                let plain = self.name.trim_end_matches(":u");
-                // perf's name of the generic event in this folder.
-                let file = if plain == "cycles" {
-                    "cpu-cycles"
-                } else {
-                    plain
-                };
-                let text = std::fs::read_to_string(pmu.join("events").join(file)).ok()?;
-                encoding(&text, pmu)?
-            }
-            _ => return None,
-        };
-        Some(Self {
-            name: format!("{} (core)", self.name),
-            kind: EventKind::Raw(base | 1 << any),
-            user_only: self.user_only,
-        })
+    pub fn instructions() -> Self {
+        Self {
+            name: "instructions".to_owned(),
+            kind: EventKind::Hardware(sys::PERF_COUNT_HW_INSTRUCTIONS.into()),
+            user_only: false,
+        }
     }
-}
 
-/// The lowest bit of a field: `config:8-15` begins at 8.
-fn format_shift(text: &str) -> Option<u32> {
-    let bits = text.trim().strip_prefix("config:")?;
-    bits.split(['-', ',']).next()?.parse().ok()
-}
-
-/// A `config` of `event=0xc0,umask=0x01`, its fields placed as the PMU's `format` folder says.
-fn encoding(text: &str, pmu: &Path) -> Option<u64> {
-    let mut config = 0;
-    for term in text.trim().split(',') {
-        let (field, value) = term.split_once('=').unwrap_or((term, "1"));
-        let value = match value.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16).ok()?,
-            None => value.parse().ok()?,
-        };
-        let format = std::fs::read_to_string(pmu.join("format").join(field)).ok()?;
-        config |= value.checked_shl(format_shift(&format)?)?;
+    /// Its name without `:u`.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        self.name.strip_suffix(":u").unwrap_or(&self.name)
     }
-    Some(config)
 }
 
 #[cfg(test)]
@@ -184,27 +149,5 @@ mod tests {
             said.contains("`cylces`") && said.contains("instructions"),
             "{said}"
         );
-    }
-
-    #[test]
-    fn core_wide_events_are_put_together_from_the_pmus_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let pmu = folder.path();
-        std::fs::create_dir_all(pmu.join("format")).unwrap();
-        std::fs::create_dir_all(pmu.join("events")).unwrap();
-        let event: Event = "instructions".parse().unwrap();
-        assert_eq!(event.core_wide(pmu), None);
-        for (file, text) in [
-            ("format/event", "config:0-7\n"),
-            ("format/umask", "config:8-15\n"),
-            ("format/any", "config:21\n"),
-            ("events/instructions", "event=0xc0,umask=0x1\n"),
-        ] {
-            std::fs::write(pmu.join(file), text).unwrap();
-        }
-        let core = event.core_wide(pmu).unwrap();
-        assert_eq!(core.kind, EventKind::Raw(0x20_01c0));
-        let software: Event = "task-clock".parse().unwrap();
-        assert_eq!(software.core_wide(pmu), None);
     }
 }

@@ -3,11 +3,18 @@
 mod event;
 pub mod page;
 mod perf;
+pub mod pmu;
+#[cfg(test)]
+mod recorded;
+mod way;
 
 use std::sync::atomic::Ordering;
 
 pub use event::{Event, EventKind};
+pub(crate) use perf::paranoid;
 pub use perf::{PerfEvent, Target};
+pub use pmu::Pmu;
+pub use way::{Asked, Reach, Way};
 
 use crate::error::ShimError;
 use crate::region::Slot;
@@ -17,6 +24,8 @@ use crate::region::Slot;
 pub enum Counter {
     /// An event of the kernel's perf subsystem.
     Perf(PerfEvent),
+    /// Cycles of the observer's own thread: the clock of the core that it shares with the program.
+    CoreClock(PerfEvent),
     /// The count of a whole core minus the observer's own: what the sibling did (SHIM, section 3).
     CoreMinusOwn {
         /// Over all threads of the core.
@@ -36,7 +45,7 @@ impl Counter {
     #[inline]
     pub fn read(&mut self, slot: Option<&Slot>) -> Result<u64, ShimError> {
         match self {
-            Self::Perf(event) => event.read(),
+            Self::Perf(event) | Self::CoreClock(event) => event.read(),
             Self::CoreMinusOwn { core, own } => {
                 let whole = core.read()?;
                 Ok(whole.wrapping_sub(own.read()?))
@@ -47,17 +56,26 @@ impl Counter {
         }
     }
 
-    /// How it is read: `rdpmc`, `read(2)` or `memory`.
+    /// Loads a counter of the region, so that its cache line is there when it is read between two stamps: a miss there
+    /// would take the intervals with events out of double-time error correction.
+    #[inline]
+    pub fn fetch(&self, slot: Option<&Slot>) {
+        if let (Self::Region(index), Some(slot)) = (self, slot) {
+            std::hint::black_box(slot.counters[*index].load(Ordering::Relaxed));
+        }
+    }
+
+    /// How it is read, and what that costs the program.
     #[must_use]
     pub fn path(&self) -> &'static str {
         match self {
-            Self::Perf(event) | Self::CoreMinusOwn { core: event, .. } => {
-                if event.user_readable() {
-                    "rdpmc"
-                } else {
-                    "read(2)"
-                }
+            Self::Perf(_) => "read(2), an interrupt of the program for each sample",
+            Self::CoreClock(event) if event.user_readable() => "rdpmc, the core's clock",
+            Self::CoreClock(_) => "read(2), the core's clock",
+            Self::CoreMinusOwn { core, own } if core.user_readable() && own.user_readable() => {
+                "rdpmc, the core minus the observer"
             }
+            Self::CoreMinusOwn { .. } => "read(2), the core minus the observer",
             Self::Region(_) => "memory",
         }
     }

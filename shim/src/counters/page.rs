@@ -3,7 +3,8 @@
 //! The protocol is the one in `perf_event.h`: the kernel changes the page under a sequence lock that
 //! is odd while it writes. A reader takes the lock's value, the fields and the hardware counter, and
 //! starts again if the lock has moved. `index` is the hardware counter plus one, 0 while the event is
-//! not on the processor; then the value is `offset` alone. The hardware counter has `pmc_width` bits
+//! not on the processor. An observer reads events that count where it runs, while it runs: an event that is not on the
+//! processor then has no counter, and its value stands still. The hardware counter has `pmc_width` bits
 //! and is sign-extended before it is added, because the kernel starts it at a negative number.
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
@@ -82,6 +83,8 @@ pub enum PageFault {
         /// Nanoseconds counted.
         running_ns: u64,
     },
+    /// The event has no hardware counter: nothing is counted.
+    NoCounter,
     /// The lock moved in each of [`TRIES`] attempts.
     Unstable,
 }
@@ -90,7 +93,7 @@ pub enum PageFault {
 ///
 /// # Errors
 /// [`PageFault::Multiplexed`] if the event did not count all the time that it was enabled: scaling
-/// would be a guess. [`PageFault::Unstable`] if the page never rests.
+/// would be a guess. [`PageFault::NoCounter`] if it does not count now, [`PageFault::Unstable`] if the page never rests.
 #[inline(always)]
 pub fn read(page: &CounterPage, pmc: &impl Pmc) -> Result<u64, PageFault> {
     for _ in 0..TRIES {
@@ -119,6 +122,9 @@ pub fn read(page: &CounterPage, pmc: &impl Pmc) -> Result<u64, PageFault> {
                 enabled_ns,
                 running_ns,
             });
+        }
+        if index == 0 {
+            return Err(PageFault::NoCounter);
         }
         return Ok(count as u64);
     }
@@ -176,8 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn index_0_is_the_offset_alone() {
-        assert_eq!(read(&page(0, 77, 48), &Fixed(5)), Ok(77));
+    fn an_event_without_a_counter_has_no_value() {
+        // Never scheduled: the kernel has not written the page, and all of it is 0.
+        let untouched = CounterPage::default();
+        assert_eq!(read(&untouched, &Fixed(5)), Err(PageFault::NoCounter));
+        assert_eq!(read(&page(0, 77, 48), &Fixed(5)), Err(PageFault::NoCounter));
     }
 
     #[test]

@@ -11,8 +11,9 @@ use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings as sys;
 use rustix::mm::{MapFlags, ProtFlags};
 
-use super::event::{Event, EventKind};
+use super::event::Event;
 use super::page::{self, CAP_USER_RDPMC, CounterPage, PageFault, Processor};
+use super::way::{Asked, Reach};
 use crate::error::ShimError;
 
 const PAGE_BYTES: usize = 4096;
@@ -40,25 +41,34 @@ pub struct PerfEvent {
 unsafe impl Send for PerfEvent {}
 
 impl PerfEvent {
-    /// Opens an event and starts it.
+    /// Opens an event on whatever PMU the kernel chooses, and starts it.
     ///
     /// # Errors
     /// [`ShimError::Event`] with what the kernel's reason means and what to do.
     pub fn open(event: &Event, target: Target) -> Result<Self, ShimError> {
+        match Asked::plain(event) {
+            Some(asked) => Self::open_asked(&asked, target),
+            None => Err(ShimError::Event {
+                event: event.name.clone(),
+                source: std::io::Error::from_raw_os_error(libc::EINVAL),
+                remedy: "it is a counter of the program's own".to_owned(),
+            }),
+        }
+    }
+
+    /// Opens an event and starts it.
+    ///
+    /// # Errors
+    /// As for [`PerfEvent::open`].
+    pub fn open_asked(event: &Asked, target: Target) -> Result<Self, ShimError> {
         let mut attr = sys::perf_event_attr {
             size: size_of::<sys::perf_event_attr>() as u32,
+            type_: event.type_number,
+            config: event.config,
             read_format: u64::from(
                 sys::PERF_FORMAT_TOTAL_TIME_ENABLED | sys::PERF_FORMAT_TOTAL_TIME_RUNNING,
             ),
             ..Default::default()
-        };
-        (attr.type_, attr.config) = match event.kind {
-            EventKind::Hardware(config) => (sys::PERF_TYPE_HARDWARE, config),
-            EventKind::Software(config) => (sys::PERF_TYPE_SOFTWARE, config),
-            EventKind::Raw(config) => (sys::PERF_TYPE_RAW, config),
-            EventKind::Region(_) => {
-                return Err(refused(event, target, libc::EINVAL));
-            }
         };
         attr.set_exclude_kernel(u64::from(event.user_only));
         attr.set_exclude_hv(u64::from(event.user_only));
@@ -74,13 +84,17 @@ impl PerfEvent {
         let fd: RawFd = unsafe { perf::perf_event_open(&mut attr, pid, cpu, -1, flags) };
         if fd < 0 {
             let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
-            return Err(refused(event, target, errno));
+            return Err(ShimError::Event {
+                event: event.name.clone(),
+                source: std::io::Error::from_raw_os_error(errno),
+                remedy: remedy(event, target, errno, paranoid()),
+            });
         }
         // SAFETY: the kernel has just returned this descriptor, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(fd) };
         let page = match target {
             Target::Process(_) => None,
-            _ if event.needs_pmu() => map(&file),
+            _ if event.needs_pmu => map(&file),
             _ => None,
         };
         Ok(Self {
@@ -119,17 +133,21 @@ impl PerfEvent {
     }
 
     fn fault(&self, fault: PageFault) -> ShimError {
+        let event = self.name.clone();
         match fault {
+            PageFault::Multiplexed { running_ns: 0, .. } | PageFault::NoCounter => {
+                ShimError::NeverCounted { event }
+            }
             PageFault::Multiplexed {
                 enabled_ns,
                 running_ns,
             } => ShimError::Multiplexed {
-                event: self.name.clone(),
+                event,
                 enabled_ns,
                 running_ns,
             },
             PageFault::Unstable => ShimError::PageUnstable {
-                event: self.name.clone(),
+                event,
                 tries: page::TRIES,
             },
         }
@@ -181,18 +199,38 @@ fn map(file: &File) -> Option<NonNull<CounterPage>> {
     NonNull::new(at.ok()?.cast())
 }
 
-fn refused(event: &Event, target: Target, errno: i32) -> ShimError {
+/// The value of `kernel.perf_event_paranoid`, if the kernel has perf events.
+pub(crate) fn paranoid() -> Option<i32> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?;
+    text.trim().parse().ok()
+}
+
+/// What to do when the kernel refuses an event.
+pub(super) fn remedy(event: &Asked, target: Target, errno: i32, paranoid: Option<i32>) -> String {
     let whole_cpu = matches!(target, Target::Cpu(_));
-    let remedy = match errno {
+    let reach = Reach::of(paranoid, false);
+    let text = match errno {
         libc::EACCES | libc::EPERM if whole_cpu => {
             "counting a whole CPU needs kernel.perf_event_paranoid <= 0 (`sysctl \
              kernel.perf_event_paranoid=0`) or the capability CAP_PERFMON"
         }
-        libc::EACCES | libc::EPERM => {
+        libc::EACCES | libc::EPERM if reach == Reach::Nothing => {
+            return format!(
+                "kernel.perf_event_paranoid is {}, which refuses every event to users without the capability \
+                 CAP_PERFMON: `sysctl kernel.perf_event_paranoid=2` allows user space of own programs (:u), 1 all of \
+                 them, 0 whole CPUs",
+                paranoid.unwrap_or_default()
+            );
+        }
+        libc::EACCES | libc::EPERM if reach == Reach::User && !event.user_only => {
             "ask for user space only (append :u), or lower kernel.perf_event_paranoid (`sysctl \
              kernel.perf_event_paranoid=1`), or run with the capability CAP_PERFMON"
         }
-        libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP if event.needs_pmu() => {
+        libc::EACCES | libc::EPERM => {
+            "the program is another user's, or a container's filter refuses perf events; the capability CAP_PERFMON \
+             lifts the former"
+        }
+        libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP if event.needs_pmu => {
             "this machine shows no performance monitoring unit with such an event; in a virtual \
              machine the host must pass one on. Software events (task-clock, context-switches, …), \
              tags and soft:N work without"
@@ -202,35 +240,5 @@ fn refused(event: &Event, target: Target, errno: i32) -> ShimError {
         libc::ENOSYS => "this kernel has no perf events (or a container's filter hides them)",
         _ => "see perf_event_open(2)",
     };
-    ShimError::Event {
-        event: event.name.clone(),
-        source: std::io::Error::from_raw_os_error(errno),
-        remedy: remedy.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refusals_name_the_event_and_the_remedy() {
-        let event: Event = "cycles".parse().unwrap();
-        for (target, errno, remedy) in [
-            (Target::OwnThread, libc::EACCES, "append :u"),
-            (
-                Target::OwnThread,
-                libc::EPERM,
-                "kernel.perf_event_paranoid=1",
-            ),
-            (Target::Cpu(0), libc::EACCES, "kernel.perf_event_paranoid=0"),
-            (Target::OwnThread, libc::ENOENT, "virtual machine"),
-            (Target::Process(1), libc::ESRCH, "has ended"),
-            (Target::OwnThread, libc::EMFILE, "ulimit -n"),
-            (Target::OwnThread, libc::ENOSYS, "no perf events"),
-        ] {
-            let said = refused(&event, target, errno).to_string();
-            assert!(said.contains("cycles") && said.contains(remedy), "{said}");
-        }
-    }
+    text.to_owned()
 }

@@ -137,12 +137,27 @@ fn two_threads() {
     });
 }
 
+/// Counts one event each time that some thousand cycles have passed.
+fn counts() {
+    let region = region();
+    let slot = region.take_slot().unwrap();
+    slot.set(8);
+    let mut until = clock::now();
+    for _ in 0..20_000 {
+        until += 10_000;
+        while clock::now() < until {}
+        slot.counters[0].fetch_add(1, Ordering::Relaxed);
+    }
+    slot.live.store(2, Ordering::Relaxed);
+}
+
 /// Plays what the variable says; nothing in an ordinary run of the tests.
 pub fn role() {
     match std::env::var(ROLE).as_deref() {
         Ok("calibrated") => calibrated(400, |slot, round, stay| slot.set(tag_of(round, stay))),
         Ok("paths") => calibrated(400, go),
         Ok("threads") => two_threads(),
+        Ok("counts") => counts(),
         Ok("crash") => {
             let region = region();
             region.take_slot().unwrap().set(7);

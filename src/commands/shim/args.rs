@@ -147,6 +147,9 @@ pub struct SampleArgs {
     /// page-faults, rNNN, …, or soft:0 to soft:7 of the program's own (may be repeated)
     #[arg(long = "event", value_name = "NAME", value_delimiter = ',')]
     pub events: Vec<Event>,
+    /// Also count events that the kernel tells only by interrupting the program's processor, once for each sample
+    #[arg(long)]
+    pub allow_interrupts: bool,
     /// Tags alone into a histogram, without time stamps: the fastest
     #[arg(long, conflicts_with_all = ["events", "ring", "keep"])]
     pub tally: bool,

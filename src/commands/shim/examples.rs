@@ -28,9 +28,9 @@ Examples:
   hps shim run --tally --period fast ./prog
       As fast as it can: tags alone.
   hps shim run --event instructions,cycles --placement smt --out report ./prog
-      IPC from the other hardware thread of the same core, where there is a PMU.
-  hps shim run --event task-clock,page-faults --period 50us ./prog
-      Software events of the kernel, read by system call.
+      IPC from the other hardware thread of the same core, where its PMU counts whole cores (hps shim machine).
+  hps shim run --event task-clock,page-faults --allow-interrupts --period 50us ./prog
+      Events that the kernel tells by interrupting the program, once for each sample.
   hps shim run --ring --keep prog.samples ./prog && hps shim analyze prog.samples
 ";
 

@@ -41,6 +41,7 @@ fn request(args: &SampleArgs) -> anyhow::Result<Request> {
                 tolerance_ppm: tolerance_ppm(args.tolerance)?,
             },
             events: args.events.clone(),
+            may_interrupt: args.allow_interrupts,
             stacks: args.stacks.then_some(CONTEXTS),
             ..Plan::default()
         },
@@ -84,7 +85,8 @@ pub fn preloading(variant: Variant, command: &[OsString]) -> anyhow::Result<(Tem
     let folder = tempfile::Builder::new().prefix("hps-shim-").tempdir()?;
     let library = preload::build(folder.path(), variant)
         .context("--preload: the tag library cannot be built")?;
-    Ok((folder, ("LD_PRELOAD".into(), library.into())))
+    let value = preload::in_front_of_others(&library);
+    Ok((folder, ("LD_PRELOAD".into(), value)))
 }
 
 /// Runs `hps shim run`.
@@ -175,7 +177,7 @@ pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let dte = Dte {
         tolerance_ppm: tolerance_ppm(args.tolerance)?,
     };
-    let rates = RateSpec::of_counters(&names);
+    let rates = RateSpec::of_counters(&names, false);
     let mut analyzer = Analyzer::new(dte, Depth::Full, counters, rates, 16_384);
     for sample in &samples {
         analyzer.add(sample);

@@ -82,7 +82,8 @@ impl NativeProgram {
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stderr(Stdio::inherit());
         if let Some(library) = library {
-            command.env("LD_PRELOAD", std::path::absolute(library)?);
+            let library = std::path::absolute(library)?;
+            command.env("LD_PRELOAD", preload::in_front_of_others(&library));
         }
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
@@ -181,7 +182,7 @@ impl NativeProgram {
         let command = self.command(Some(&libraries.stack))?;
         let (.., analysis) = self.observed(command, &region, |_, begin, ended| {
             begin();
-            let rates = RateSpec::of_counters(&[]);
+            let rates = RateSpec::of_counters(&[], false);
             let mut sink = Analyzer::new(Dte::default(), Depth::Full, 0, rates, MAX_TAGS);
             let clock = &mut Tsc;
             observer::observe(Some(&region), &mut [], pace, clock, &mut sink, ended)?;
