@@ -53,6 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         command,
         mode: Mode::Whole,
         load: 1.0,
+        most_overhead: None,
         sample,
         period: Duration::from_millis(4),
         policy: &policy,

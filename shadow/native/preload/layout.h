@@ -109,6 +109,8 @@ struct header {
   uint64_t monitor_ns; /* in the handler without forks, and in forks */
   uint64_t fork_ns;
   uint64_t restarted; /* system calls that the signal interrupted */
+  uint64_t most_overhead_millionths; /* of the program's processor time that monitor and forks may take; 0: no limit */
+  uint64_t spared; /* forks that this limit prevented */
   uint8_t policy[CALLS][DESCRIPTORS][2];
   uint8_t guard[CALLS];
   uint8_t descriptor[CALLS]; /* argument that is a descriptor, from 1 on; 0 for none */

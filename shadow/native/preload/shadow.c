@@ -176,6 +176,16 @@ static unsigned live_shadows(void) {
   return live;
 }
 
+/* Whether monitor and forks have taken as much of the program's time as they may. The first fork, whose cost nobody
+ * knows, is free. */
+static int is_over_budget(void) {
+  uint64_t cpu[2];
+  if (!region->most_overhead_millionths || !region->forks) return 0;
+  kernel(NR_clock_gettime, 2 /* of the process, on processors */, cpu, 0, 0);
+  return region->monitor_ns / 1000 * 1000000 >
+         (cpu[0] * 1000000 + cpu[1] / 1000) * region->most_overhead_millionths;
+}
+
 /* A call that was interrupted by the timer's signal and that the kernel does not begin anew: it is begun anew here, if
  * the code in front of it says which one it was. */
 static void restart_call(struct context *frame) {
@@ -196,6 +206,7 @@ static void begin_full(struct context *frame);
 /* The monitor. */
 static void on_signal(int signal, const int32_t *info, struct context *frame) {
   uint64_t began = now_ns(), signals, live;
+  int is_wanted;
   (void)signal;
   if (kernel(NR_getpid, 0, 0, 0, 0) != region->pid) return;
   if (region->mode != SAMPLE) {
@@ -210,7 +221,12 @@ static void on_signal(int signal, const int32_t *info, struct context *frame) {
   restart_call(frame);
   signals = __atomic_add_fetch(&region->signals, 1, __ATOMIC_RELAXED);
   live = __atomic_add_fetch(&region->live, live_shadows(), __ATOMIC_RELAXED);
-  if (live * UINT64_C(1000000) < region->load_millionths * signals) {
+  is_wanted = live * UINT64_C(1000000) < region->load_millionths * signals;
+  if (is_wanted && is_over_budget()) {
+    __atomic_fetch_add(&region->spared, 1, __ATOMIC_RELAXED);
+    is_wanted = 0;
+  }
+  if (is_wanted) {
     static uint32_t is_forking; /* in another thread */
     int alone = !__atomic_exchange_n(&is_forking, 1, __ATOMIC_ACQUIRE);
     struct slot *taken = alone ? take_slot() : 0;

@@ -81,6 +81,10 @@ pub struct Header {
     pub fork_ns: AtomicU64,
     /// System calls that the signal interrupted and the monitor began anew.
     pub restarted: AtomicU64,
+    /// Share of the program's processor time that monitor and forks may take, in millionths; 0: no limit.
+    pub most_overhead_millionths: AtomicU64,
+    /// Forks that this limit prevented.
+    pub spared: AtomicU64,
     /// Actions by call, kind of descriptor, and whether it writes.
     pub policy: [[[AtomicU8; 2]; DESCRIPTORS]; CALLS],
     /// What must hold for a call to be made.

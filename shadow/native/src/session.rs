@@ -39,6 +39,9 @@ pub struct Request<'a> {
     pub mode: Mode,
     /// Shadows that are alive on average.
     pub load: f64,
+    /// Share of the program's processor time, 0 to 1, that monitor and forks may take; `None` for no limit. Copies of
+    /// pages that are written after a fork come on top.
+    pub most_overhead: Option<f64>,
     /// Instructions of a shadow.
     pub sample: u64,
     /// Processor time of the program between two signals of the monitor. The kernel rounds it up to its tick.
@@ -195,6 +198,8 @@ pub struct Monitor {
     pub fork_ns: u64,
     /// System calls that a signal interrupted and the monitor began anew.
     pub restarted: u64,
+    /// Forks that the limit of overhead prevented.
+    pub spared: u64,
 }
 
 /// What came of it.
@@ -284,7 +289,7 @@ impl Session {
         (forks > 0 && share > 0.1).then(|| {
             format!(
                 "{forks} forks took {:.0}% of the program's time, {:.1} ms each, and pages that the program writes to \
-                 are copied after each one: a smaller --load, or a longer --period, forks less often",
+                 are copied after each one: --max-overhead, a smaller --load or a longer --period fork less often",
                 100.0 * share,
                 monitor / forks as f64 / 1e6
             )
@@ -403,6 +408,10 @@ impl Request<'_> {
         header
             .load_millionths
             .store((self.load * 1e6) as u64, Ordering::Relaxed);
+        let most = self.most_overhead.map_or(0, |share| (share * 1e6) as u64);
+        header
+            .most_overhead_millionths
+            .store(most, Ordering::Relaxed);
         calls::write(self.policy, header);
         header.magic.store(MAGIC, Ordering::Release);
     }
@@ -426,6 +435,7 @@ fn monitor(region: &Region) -> Monitor {
         monitor_ns: get(&header.monitor_ns),
         fork_ns: get(&header.fork_ns),
         restarted: get(&header.restarted),
+        spared: get(&header.spared),
     }
 }
 

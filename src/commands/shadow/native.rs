@@ -38,6 +38,11 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         command: args.command.clone(),
         mode,
         load: positive("--load", args.load)?,
+        most_overhead: args
+            .max_overhead
+            .map(|percent| positive("--max-overhead", percent))
+            .transpose()?
+            .map(|percent| percent / 100.0),
         sample: args.sample,
         period: seconds("--period", args.period / 1000.0)?,
         policy: &policy,
@@ -188,6 +193,7 @@ impl Facts {
         for (what, count) in [
             ("forks refused", monitor.failed),
             ("signals without room for a shadow", monitor.crowded),
+            ("forks left out for their cost", monitor.spared),
             ("system calls begun anew", monitor.restarted),
             ("numbers that cannot be", session.damaged),
         ] {

@@ -11,6 +11,10 @@ pub struct RunArgs {
     /// Shadows that are alive on average
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub load: f64,
+    /// Let forks and the monitor take at most so many per cent of the program's processor time; the first fork is free, and
+    /// pages that are copied because the program writes to them after a fork come on top
+    #[arg(long, value_name = "PERCENT")]
+    pub max_overhead: Option<f64>,
     /// Instructions of a shadow
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 60))]
     pub sample: u64,
@@ -25,10 +29,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub longest: f64,
     /// No shadows: the program itself runs instrumented, from start to end
-    #[arg(long, conflicts_with_all = ["load", "period", "end_to_end", "perfect", "runs"])]
+    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period", "end_to_end", "perfect", "runs"])]
     pub full: bool,
     /// The program itself runs instrumented, and a shadow begins wherever one ends: they see the whole run
-    #[arg(long, conflicts_with_all = ["load", "period", "perfect", "runs"])]
+    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period", "perfect", "runs"])]
     pub end_to_end: bool,
     /// Run the program once more, instrumented from start to end, and say how accurate the profiles of shadows are; its
     /// output goes nowhere then, and standard input is read from its begin if it is a file

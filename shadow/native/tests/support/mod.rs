@@ -45,6 +45,7 @@ impl Bench {
             command: command.iter().map(|word| OsString::from(*word)).collect(),
             mode,
             load: 1.0,
+            most_overhead: None,
             sample: 100_000,
             period: Duration::from_millis(1),
             policy: &self.policy,
