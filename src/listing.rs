@@ -1,5 +1,9 @@
 //! The code of a function with numbers beside each instruction, for simulated and for native profiles.
 
+use std::path::Path;
+
+use hps_sim_core::host::read_text;
+
 use crate::text::{Align, Table};
 
 /// A function's instructions, source lines between them.
@@ -59,7 +63,7 @@ fn source(line: &str) -> String {
     let text = || {
         let (file, number) = line.rsplit_once(':')?;
         let number: usize = number.parse().ok()?;
-        let file = std::fs::read_to_string(file).ok()?;
+        let file = read_text(Path::new(file)).ok()?;
         let text = file.lines().nth(number.checked_sub(1)?)?;
         Some(text.trim_end().to_string())
     };

@@ -1,12 +1,13 @@
 //! The `hps` command: a laboratory for profilers.
 #![deny(clippy::print_stderr)] // `say!` never panics
 
-/// Writes a message to standard error. If that fails (a full disk, a closed pipe), the run goes on, since its
-/// results matter more than the message.
+/// Writes a message to standard error, harmless to a terminal ([`text::harmless`]). If that fails (a full disk, a closed
+/// pipe), the run goes on, since its results matter more than the message.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr().lock(), $($text)*);
+        let message = format!($($text)*);
+        let _ = writeln!(std::io::stderr().lock(), "{}", crate::text::harmless(&message));
     }};
 }
 

@@ -13,13 +13,14 @@ use crate::cli::{CoreKind, Size, SweepArgs};
 use crate::commands::cluster::parts;
 use crate::commands::use_threads;
 use crate::progress;
+use crate::text::{self, print};
 
 /// Runs a sweep; the exit code is 1 if any point failed.
 pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
     let (spec, folder) = definition(args)?;
     if args.print_spec {
         let text = ron::ser::to_string_pretty(&spec, ron::ser::PrettyConfig::default())?;
-        writeln!(std::io::stdout().lock(), "{text}")?;
+        print(&format!("{text}\n"))?;
         return Ok(0);
     }
     use_threads("--jobs", args.jobs)?;
@@ -171,7 +172,7 @@ fn report(args: &SweepArgs, plan: &Plan, rows: &[Row]) -> anyhow::Result<()> {
             .join("\n"),
     };
     let files = hps_plots::write_report(&args.out, rows, &info)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = text::out();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(rows)?)?;
         return Ok(());

@@ -6,6 +6,7 @@ use std::path::Path;
 use hps_experiments::cluster::{Came, ClusterError, Head, Keep, PartDone, Status};
 
 use crate::cli::PartArgs;
+use crate::text;
 
 /// Most names of each kind that are printed.
 const NAMES: usize = 20;
@@ -30,7 +31,7 @@ where
 }
 
 fn plan(head: &Head, path: &Path) -> anyhow::Result<u8> {
-    let mut out = std::io::stdout().lock();
+    let mut out = text::out();
     writeln!(out, "pieces   {}", head.pieces)?;
     writeln!(
         out,
@@ -58,7 +59,7 @@ fn part(done: &PartDone) -> u8 {
 
 /// The exit code is 1 unless everything is done.
 fn status(status: &Status) -> anyhow::Result<u8> {
-    let mut out = std::io::stdout().lock();
+    let mut out = text::out();
     writeln!(out, "done     {}", status.done)?;
     writeln!(out, "failed   {}", status.failed.len())?;
     writeln!(out, "running  {}", status.running.len())?;

@@ -27,6 +27,7 @@ use super::tables::{self, Table};
 use crate::cli::{self, Kind, ProfileArgs};
 use crate::commands::timed_machine;
 use crate::program;
+use crate::text;
 
 /// One event in this many is sampled by default.
 const ONE_IN: u64 = 100;
@@ -319,7 +320,7 @@ impl Report<'_> {
             let tables = tables::json(&tables, &|member| self.describe(member));
             self.write_json(path, (sampled, exact), &overlap, (summary, tables))?;
         }
-        let mut out = std::io::stdout().lock();
+        let mut out = text::out();
         writeln!(
             out,
             "{}, {}{}, of {} ({})",

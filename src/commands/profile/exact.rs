@@ -23,7 +23,7 @@ use super::{annotate, collected, export, json, save, timeline};
 use crate::cli::ProfileArgs;
 use crate::commands::timed_machine;
 use crate::program;
-use crate::text::{Align, Table, grouped};
+use crate::text::{self, Align, Table, grouped};
 
 /// The machine if none is named.
 const MACHINE: &str = "hps-4wide";
@@ -111,7 +111,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         map: &map,
         instructions: &instructions,
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = text::out();
     head(&shown, &mut out)?;
     match &args.annotate {
         Some(name) => annotate::annotate(&shown, name, &mut out)?,

@@ -21,6 +21,7 @@ use super::cluster::parts;
 use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
 use crate::cli::{CoreKind, Paper, ReproduceArgs, Size};
 use crate::progress;
+use crate::text;
 
 /// Runs the command; the exit code is 1 if anything failed.
 pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
@@ -60,7 +61,7 @@ fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: reproduction.machine.to_ron(),
     };
     let files = write_reproduction(&args.folder(), &outcome, &info)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = text::out();
     writeln!(out, "{}", claims_text(&outcome))?;
     writeln!(out, "report: {}", files.html.display())?;
     Ok(failed(&outcome.failures()))
@@ -112,7 +113,7 @@ fn refuse_parts(args: &ReproduceArgs) -> anyhow::Result<()> {
 
 /// Prints claims and where the report is; names what failed. Gives the exit code of the command.
 fn tell(claims: &[Claim], files: &ReportFiles, records: &[UnitRecord]) -> anyhow::Result<u8> {
-    let mut out = std::io::stdout().lock();
+    let mut out = text::out();
     writeln!(out, "{}", text_of(claims))?;
     writeln!(out, "report: {}", files.html.display())?;
     let failures = records.iter().filter_map(UnitRecord::failed_unit);

@@ -24,7 +24,7 @@ use hps_sim_core::process::Process;
 
 use crate::cli::{self, RunArgs};
 use crate::commands::timed_machine;
-use crate::{productions, program};
+use crate::{productions, program, text};
 use execute::{Order, Ran, Timed, execute};
 use statistics::{Statistics, WithProductions};
 
@@ -181,7 +181,7 @@ fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
 /// Where a pipeline log goes: `-` is standard output.
 fn create_trace(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     if path == Path::new("-") {
-        return Ok(Box::new(BufWriter::new(std::io::stdout())));
+        return Ok(Box::new(BufWriter::new(text::out())));
     }
     match path.extension().and_then(|e| e.to_str()) {
         Some("txt" | "kanata" | "log") => Ok(Box::new(create(path)?)),

@@ -24,13 +24,13 @@ use super::chip;
 use crate::commands::timed_machine;
 use crate::program::seen_once;
 use crate::saved::SavedProfiles;
-use crate::text::{Align, Table, grouped};
+use crate::text::{self, Align, Table, grouped, print};
 
 /// Prints a policy.
 pub(super) fn policy(args: &PolicyArgs) -> anyhow::Result<u8> {
     let policy = find(&args.name)?;
     let text = ron::ser::to_string_pretty(&policy, ron::ser::PrettyConfig::default())?;
-    writeln!(std::io::stdout(), "{text}")?;
+    print(&format!("{text}\n"))?;
     Ok(0)
 }
 
@@ -105,9 +105,9 @@ fn report(
         save(&outcome.profiles, graphs, folder, of, "shadows")?;
         save(truth, graphs, &folder.join("perfect"), of, "perfect")?;
     }
-    let mut out = std::io::stdout().lock();
-    out.write_all(outcome.process.os.captured_stdout())?;
-    std::io::stderr().write_all(outcome.process.os.captured_stderr())?;
+    let os = &outcome.process.os;
+    text::pass_on(os.captured_stdout(), os.captured_stderr())?;
+    let mut out = text::out();
     write!(out, "{}{more}", summary(outcome, truth).render())?;
     let causes = causes(outcome).render();
     if !outcome.divergences.is_empty() {

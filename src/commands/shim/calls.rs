@@ -9,7 +9,7 @@ use hps_pipeline::config::MachineConfig;
 use super::args::{Seat, SimulateArgs};
 use super::simulate::{percent, placement, throttle};
 use crate::program::seen_once;
-use crate::text::{Align, Table, grouped};
+use crate::text::{self, Align, Table, grouped};
 
 /// Edges in the table.
 const EDGES: usize = 20;
@@ -21,9 +21,9 @@ pub(super) fn simulate(args: &SimulateArgs, collector: Collector) -> anyhow::Res
     let how = (collector, placement(args, Seat::Cmp), throttle(args));
     let limit = args.max_instructions.unwrap_or(u64::MAX);
     let graph = observe_graph(&program, &machine, how, limit).map_err(anyhow::Error::msg)?;
-    let mut out = std::io::stdout().lock();
-    out.write_all(graph.process.os.captured_stdout())?;
-    std::io::stderr().write_all(graph.process.os.captured_stderr())?;
+    let os = &graph.process.os;
+    text::pass_on(os.captured_stdout(), os.captured_stderr())?;
+    let mut out = text::out();
     write!(out, "{}", summary(&graph, collector).render())?;
     if graph.calls > 0 {
         write!(out, "\n{}", edges(&program, &graph).render())?;

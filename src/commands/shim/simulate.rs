@@ -18,7 +18,7 @@ use super::shown::tags;
 use super::{calls, shown};
 use crate::commands::run::fault;
 use crate::program::seen_once;
-use crate::text::{Align, Table, grouped};
+use crate::text::{self, Align, Table, grouped};
 
 /// Functions in the table.
 const FUNCTIONS: usize = 15;
@@ -91,9 +91,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         )
     };
     let (alone, observed) = (alone?, observed?);
-    let mut out = std::io::stdout().lock();
-    out.write_all(observed.process.os.captured_stdout())?;
-    std::io::stderr().write_all(observed.process.os.captured_stderr())?;
+    let os = &observed.process.os;
+    text::pass_on(os.captured_stdout(), os.captured_stderr())?;
+    let mut out = text::out();
     for warning in observed.process.os.warnings() {
         say!("hps: warning: {warning}");
     }
