@@ -26,6 +26,8 @@ mod region;
 pub mod shadow;
 mod stopwatch;
 mod truth;
+#[cfg(not(target_family = "wasm"))]
+pub mod work_folder;
 mod yielding;
 
 pub use aggregating::Aggregated;

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{Error, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::thread::JoinHandle;
 
@@ -39,6 +40,9 @@ pub struct Start {
     pub environment: Vec<(OsString, OsString)>,
     /// CPUs that it may use; all of ours if empty.
     pub cpus: Vec<usize>,
+    /// A file for what `/proc/PID/stat` says of the program's process before the program runs: who finds it later knows
+    /// which process it was.
+    pub record: Option<PathBuf>,
 }
 
 /// What the child does between `fork` and `exec`: calls of the kernel only, no allocation.
@@ -103,8 +107,14 @@ impl Waiting {
             let source = join(spawner).err().unwrap_or(source);
             return Err(not_started(program, source));
         }
+        let pid = u32::from_ne_bytes(pid);
+        if let Some(record) = &start.record {
+            // Without it, the program is no less observed.
+            let stat = std::fs::read(format!("/proc/{pid}/stat"));
+            let _ = stat.and_then(|stat| std::fs::write(record, stat));
+        }
         Ok(Self {
-            pid: u32::from_ne_bytes(pid),
+            pid,
             program,
             go,
             spawner,

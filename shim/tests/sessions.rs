@@ -42,7 +42,7 @@ fn play(role: &str, report: &std::path::Path) -> Start {
             (ROLE.into(), role.into()),
             (REPORT.into(), report.as_os_str().to_owned()),
         ],
-        cpus: Vec::new(),
+        ..Start::default()
     }
 }
 

@@ -49,7 +49,13 @@ pub fn start(
             Ok(())
         });
     }
-    start.spawn().map_err(not_started)
+    let child = start.spawn().map_err(not_started)?;
+    if let Some((library, _)) = library {
+        // Beside the library lies which process uses it, for whoever finds the folder after a kill.
+        let stat = std::fs::read(format!("/proc/{}/stat", child.id()));
+        let _ = stat.and_then(|stat| std::fs::write(library.with_file_name("program"), stat));
+    }
+    Ok(child)
 }
 
 /// How a program ended, in words and as the exit code that a shell gives it.

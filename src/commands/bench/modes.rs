@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use hps_experiments::{Interval, cycles_per_instruction};
 use hps_lab::counted::grid;
+use hps_lab::work_folder::WorkFolder;
 use hps_lab::{Lab, LabError, Program, Ran, image_of};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, CoreStats};
@@ -32,7 +33,7 @@ pub struct Subject {
 pub struct Qemu {
     /// The emulator.
     pub path: PathBuf,
-    folder: tempfile::TempDir,
+    folder: WorkFolder,
 }
 
 impl Subject {
@@ -144,7 +145,7 @@ impl Qemu {
         let Some(path) = host::qemu(isa) else {
             return Ok(None);
         };
-        let folder = tempfile::tempdir()
+        let folder = WorkFolder::new("bench")
             .context("no temporary folder for QEMU's executables can be made")?;
         Ok(Some(Qemu { path, folder }))
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use hps_lab::work_folder::WorkFolder;
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
 use hps_shadow_native::library;
 use hps_shadow_native::overhead::{self, Overhead};
@@ -52,7 +53,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     if let Some(program) = args.command.first() {
         preloadable::check(program, &SHADOWS)?;
     }
-    let folder = tempfile::Builder::new().prefix("hps-shadow-").tempdir()?;
+    let folder = WorkFolder::new("shadow")?;
     let library =
         library::build(folder.path()).context("the library that forks shadows cannot be built")?;
     let mut session = request.run(&library)?;
@@ -80,6 +81,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     }
     if let Some(path) = &args.json {
         let value = json!({
+            "format": "hps-shadow-native",
             "command": args.command.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>(),
             "version": hps_lab::VERSION,
             "facts": facts.0.iter().map(|(what, _, number)| (*what, *number)).collect::<BTreeMap<_, _>>(),

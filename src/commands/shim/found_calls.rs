@@ -30,7 +30,7 @@ pub(super) fn run(args: &RunArgs, collector: Collector) -> anyhow::Result<u8> {
     let start = Start {
         command: args.command.clone(),
         environment: vec![variable],
-        cpus: Vec::new(),
+        ..Start::default()
     };
     let mut session = request.run(&machine, start)?;
     let found = session.watched.calls.take().unwrap_or_default();

@@ -38,7 +38,7 @@ pub fn overhead(args: &OverheadArgs, stamped: bool) -> anyhow::Result<u8> {
         Observed::Program(Start {
             command: args.command.clone(),
             environment,
-            cpus: Vec::new(),
+            ..Start::default()
         })
     };
     let mode = if stamped {

@@ -1,9 +1,11 @@
 //! `hps shim run`, `attach` and `analyze`.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use hps_lab::work_folder::{PROGRAM, WorkFolder};
 use hps_shim::analysis::{Analyzer, Depth};
 use hps_shim::dte::Dte;
 use hps_shim::keep::read_samples;
@@ -15,7 +17,6 @@ use hps_shim::results::ShimResult;
 use hps_shim::session::{Request, Session};
 use hps_shim::spawn::Start;
 use hps_shim::summary;
-use tempfile::TempDir;
 
 use super::args::{AnalyzeArgs, AttachArgs, ExportArgs, OutArgs, Preload, RunArgs, SampleArgs};
 use super::{annotate, found_calls, tolerance_ppm, wish, write_json};
@@ -46,7 +47,7 @@ fn request(args: &SampleArgs) -> anyhow::Result<Request> {
             ..Plan::default()
         },
         wish: wish(&args.place),
-        keep: args.keep.clone(),
+        keep: args.keep.as_deref().map(Path::to_path_buf),
     })
 }
 
@@ -64,7 +65,7 @@ pub type Variable = (OsString, OsString);
 pub fn preloaded(
     wanted: Option<Preload>,
     command: &[OsString],
-) -> anyhow::Result<(Option<TempDir>, Vec<Variable>)> {
+) -> anyhow::Result<(Option<WorkFolder>, Vec<Variable>)> {
     let variant = match wanted {
         None => return Ok((None, Vec::new())),
         Some(Preload::Auto) => command.first().map_or(Variant::Stack, |program| {
@@ -78,11 +79,14 @@ pub fn preloaded(
 }
 
 /// The variable that preloads one form of the library, and the library's folder.
-pub fn preloading(variant: Variant, command: &[OsString]) -> anyhow::Result<(TempDir, Variable)> {
+pub fn preloading(
+    variant: Variant,
+    command: &[OsString],
+) -> anyhow::Result<(WorkFolder, Variable)> {
     if let Some(program) = command.first() {
         preloadable::check(program, &TAGS)?;
     }
-    let folder = tempfile::Builder::new().prefix("hps-shim-").tempdir()?;
+    let folder = WorkFolder::new("shim")?;
     let library = preload::build(folder.path(), variant)
         .context("--preload: the tag library cannot be built")?;
     let value = preload::in_front_of_others(&library);
@@ -97,10 +101,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let machine = Machine::find()?;
     let request = request(&args.sample)?;
     let (_library, environment) = preloaded(args.preload, &args.command)?;
+    let work = WorkFolder::new("program")?;
     let start = Start {
         command: args.command.clone(),
         environment,
-        cpus: Vec::new(),
+        record: Some(work.path().join(PROGRAM)),
+        ..Start::default()
     };
     let exports = crate::export::parse_all(&args.export.export)?;
     let mut session = request.run(&machine, start)?;
@@ -185,7 +191,9 @@ pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let analysis = analyzer.result();
     print(&summary::of_analysis(&analysis))?;
     if let Some(path) = &args.json {
-        write_json(path, &analysis)?;
+        let mut value = serde_json::to_value(&analysis)?;
+        value["format"] = "hps-shim-analysis".into();
+        write_json(path, &value)?;
     }
     Ok(0)
 }

@@ -11,6 +11,7 @@ use anyhow::{Context, bail, ensure};
 use hps_experiments::validation::{
     Counted, Edges, NativeCollector, ObservedTimes, SHARE_UNIT, Times, base_name,
 };
+use hps_lab::work_folder::WorkFolder;
 use hps_profile::Profile;
 use hps_shim::Dte;
 use hps_shim::analysis::{Analyzer, Depth};
@@ -106,7 +107,7 @@ impl NativeProgram {
 
     /// Counts the calls of each function, exactly.
     pub fn calls(&self, libraries: &Libraries) -> anyhow::Result<Calls> {
-        let folder = tempfile::tempdir()?;
+        let folder = WorkFolder::new("calls")?;
         let file = folder.path().join("calls");
         preload::create_calls_file(&file)?;
         let output = self

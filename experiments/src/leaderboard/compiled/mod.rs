@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use hps_lab::work_folder::WorkFolder;
 use hps_lab::{Lab, Program, TimedMachine};
 use hps_profile::{Summary, summarize};
 use hps_profilers::registry::Profiler;
@@ -110,7 +111,7 @@ impl Study<'_> {
         profilers: &[&'static Profiler],
         samples: u64,
     ) -> Result<Vec<Measurement>, String> {
-        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let folder = WorkFolder::new("compiled").map_err(|e| e.to_string())?;
         let mut known = BTreeMap::new();
         let plain = self.compile(Profiled::No)?;
         let base = self.cycles(&plain, &mut known)?;
