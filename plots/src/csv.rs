@@ -1,5 +1,7 @@
 //! Rows as CSV: one line a point, flat columns.
 
+use std::borrow::Cow;
+
 use hps_experiments::Row;
 
 use crate::PlotError;
@@ -64,17 +66,9 @@ const COLUMNS: [&str; 46] = [
 /// # Errors
 /// [`PlotError::Csv`] if the encoder refuses.
 pub fn to_csv(rows: &[Row]) -> Result<String, PlotError> {
-    let fault = |e: &dyn std::fmt::Display| PlotError::Csv(e.to_string());
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS).map_err(|e| fault(&e))?;
     let machines = machines(rows);
-    for row in rows {
-        writer
-            .write_record(record(row, id_of(&machines, row)))
-            .map_err(|e| fault(&e))?;
-    }
-    let bytes = writer.into_inner().map_err(|e| fault(&e))?;
-    String::from_utf8(bytes).map_err(|e| fault(&e))
+    let lines = rows.iter().map(|row| record(row, id_of(&machines, row)));
+    encode(&COLUMNS, lines)
 }
 
 /// The machines of rows, each with its number from 1 on in the order of the rows, its name, and the text of all its
@@ -83,19 +77,46 @@ pub fn to_csv(rows: &[Row]) -> Result<String, PlotError> {
 /// # Errors
 /// [`PlotError::Csv`] if the encoder refuses.
 pub fn machines_csv(rows: &[Row]) -> Result<String, PlotError> {
+    let machines = (1..).zip(machines(rows));
+    let lines = machines.map(|(id, (name, fingerprint))| {
+        [
+            u64::to_string(&id),
+            name.to_string(),
+            fingerprint.to_string(),
+        ]
+    });
+    encode(&["machine_id", "machine", "fingerprint"], lines)
+}
+
+/// A table as CSV with a header line (RFC 4180). Every CSV file of the lab is written here.
+///
+/// # Errors
+/// [`PlotError::Csv`] if the encoder refuses.
+pub(crate) fn encode<L: AsRef<[String]>>(
+    head: &[&str],
+    lines: impl IntoIterator<Item = L>,
+) -> Result<String, PlotError> {
     let fault = |e: &dyn std::fmt::Display| PlotError::Csv(e.to_string());
     let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer
-        .write_record(["machine_id", "machine", "fingerprint"])
-        .map_err(|e| fault(&e))?;
-    for (id, (name, fingerprint)) in (1..).zip(machines(rows)) {
-        let id = u64::to_string(&id);
-        writer
-            .write_record([&id, name, fingerprint])
-            .map_err(|e| fault(&e))?;
+    writer.write_record(head).map_err(|e| fault(&e))?;
+    for line in lines {
+        let fields = line.as_ref().iter().map(|text| field(text));
+        for text in fields {
+            writer.write_field(text.as_bytes()).map_err(|e| fault(&e))?;
+        }
+        writer.write_record(None::<&[u8]>).map_err(|e| fault(&e))?;
     }
     let bytes = writer.into_inner().map_err(|e| fault(&e))?;
     String::from_utf8(bytes).map_err(|e| fault(&e))
+}
+
+/// A field that a spreadsheet shows and does not compute: a text that would begin a formula has `'` before it. Numbers
+/// stay numbers.
+fn field(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err() {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// Names and fingerprints of the machines of rows, each once.
@@ -180,4 +201,37 @@ fn record(row: &Row, machine_id: usize) -> [String; COLUMNS.len()] {
             .map(|m| (m.instruction + m.data).to_string())
             .unwrap_or_default(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreadsheets_compute_nothing() {
+        let cells = [
+            "=cmd|' /C calc'!A0",
+            "@SUM(1+1)",
+            "+1+1",
+            "-x",
+            "\tx",
+            "\r=1",
+        ];
+        let numbers = ["-0.5", "+3", "1e-7", "-inf", "a=b", "", "–"];
+        let lines = [
+            cells.map(String::from).to_vec(),
+            numbers.map(String::from).to_vec(),
+        ];
+        let text = encode(&["a"; 7], [&lines[1], &lines[1]]).expect("CSV");
+        assert_eq!(
+            text,
+            "a,a,a,a,a,a,a\n-0.5,+3,1e-7,-inf,a=b,,–\n-0.5,+3,1e-7,-inf,a=b,,–\n"
+        );
+        for cell in &lines[0] {
+            assert_eq!(field(cell), format!("'{cell}"));
+            let text = encode(&["a"], [[cell.clone()]]).expect("CSV");
+            let read = text.strip_prefix("a\n").expect("a header");
+            assert!(read.trim_start_matches('"').starts_with('\''), "{text}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use hps_experiments::figure7;
 use hps_experiments::schemes::Part;
 
 use crate::PlotError;
+use crate::csv::encode;
 
 /// Every measurement, one in a line; `core` says how the machine was simulated, if anything was timed. The
 /// machine's configuration, which is long, is in the page and in `units.jsonl`, which has the same ids.
@@ -101,8 +102,7 @@ pub(super) fn bars(records: &[UnitRecord]) -> Result<String, PlotError> {
         line.push(optional(bar.burst_ends));
         line
     };
-    let lines: Vec<_> = figure7::bars(records).into_iter().map(line).collect();
-    encode(&head, &lines)
+    encode(&head, figure7::bars(records).into_iter().map(line))
 }
 
 /// The claims with their verdicts.
@@ -129,20 +129,9 @@ pub(crate) fn claims(claims: &[Claim]) -> Result<String, PlotError> {
         ];
         line.map(String::clone).to_vec()
     };
-    encode(&head, &claims.iter().map(line).collect::<Vec<_>>())
+    encode(&head, claims.iter().map(line))
 }
 
 fn optional(value: Option<impl ToString>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
-}
-
-fn encode(head: &[&str], lines: &[Vec<String>]) -> Result<String, PlotError> {
-    let fault = |e: &dyn std::fmt::Display| PlotError::Csv(e.to_string());
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(head).map_err(|e| fault(&e))?;
-    for line in lines {
-        writer.write_record(line).map_err(|e| fault(&e))?;
-    }
-    let bytes = writer.into_inner().map_err(|e| fault(&e))?;
-    String::from_utf8(bytes).map_err(|e| fault(&e))
 }
