@@ -77,6 +77,16 @@ pub enum ClusterError {
         /// The plan.
         path: PathBuf,
     },
+    /// The plan holds a number or a name that no plan of the lab has.
+    #[error("{path}:{line}: {problem}; make the plan again by the same command with --plan")]
+    Forged {
+        /// The plan.
+        path: PathBuf,
+        /// Line in the plan.
+        line: usize,
+        /// The number or name that is wrong.
+        problem: String,
+    },
     /// The plan is for another command.
     #[error(
         "{path}: {pieces} of its {of} pieces of work are none of this command; make the plan again by this command with \

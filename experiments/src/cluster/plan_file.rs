@@ -99,6 +99,7 @@ impl std::str::FromStr for Part {
         let numbers = text.split_once('/');
         let parsed = numbers.and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
         match parsed {
+            Some((_, of)) if of > Part::MOST => Err(format!("there can be {} parts", Part::MOST)),
             Some((number, of)) if (1..=of).contains(&number) => Ok(Part { number, of }),
             _ => Err("write I/N, the part and how many there are, such as 3/8".to_string()),
         }
@@ -106,6 +107,9 @@ impl std::str::FromStr for Part {
 }
 
 impl Part {
+    /// Most parts that a plan can be cut into.
+    pub const MOST: usize = 1_000_000;
+
     /// Name of its folder.
     pub(super) fn folder(self, plan: &str) -> String {
         format!("{plan}-{}-of-{}", self.number, self.of)
@@ -228,11 +232,19 @@ impl PlanFile {
             path: path.to_path_buf(),
         };
         lines.next()?.ok_or_else(cut_off)?;
+        let wrong = |line, problem: String| ClusterError::Forged {
+            path: path.to_path_buf(),
+            line,
+            problem,
+        };
         let head: Head = lines.decode()?;
-        let mut ids = Vec::with_capacity(head.pieces);
-        let mut loads = Vec::with_capacity(head.pieces);
+        head.check().map_err(|problem| wrong(1, problem))?;
+        let mut ids = Vec::new();
+        let mut loads = Vec::new();
         while lines.next()?.is_some() {
             let piece: Planned = lines.decode()?;
+            let problem = piece.check(head.shared.len());
+            problem.map_err(|problem| wrong(lines.number(), problem))?;
             ids.push(piece.id);
             loads.push(Load {
                 seconds: piece.seconds,
@@ -302,7 +314,47 @@ impl PlanFile {
     }
 }
 
+/// Most seconds that a plan may say of a piece of work: 30,000 years. Sums of more pieces than a disk holds stay finite.
+const MOST_SECONDS: f64 = 1e12;
+
+fn check_seconds(seconds: f64) -> Result<(), String> {
+    match (0.0..=MOST_SECONDS).contains(&seconds) {
+        true => Ok(()),
+        false => Err(format!("{seconds} is no number of seconds")),
+    }
+}
+
+impl Planned {
+    /// Says what no plan that the lab writes has; `shared` is the number of works that pieces share.
+    fn check(&self, shared: usize) -> Result<(), String> {
+        check_seconds(self.seconds)?;
+        match self
+            .needs
+            .iter()
+            .flatten()
+            .find(|need| **need as usize >= shared)
+        {
+            None => Ok(()),
+            Some(need) => Err(format!("it needs shared work {need} of {shared}")),
+        }
+    }
+}
+
 impl Head {
+    /// Says what no plan that the lab writes has. The plan's name becomes part of paths and of scripts.
+    fn check(&self) -> Result<(), String> {
+        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        if self.plan.len() != 12 || !self.plan.chars().all(is_digit) {
+            return Err(format!(
+                "the plan's id {:?} is not 12 hexadecimal digits",
+                self.plan
+            ));
+        }
+        let all = [self.seconds, self.slower];
+        let mut all = all.iter().chain(&self.shared);
+        all.try_for_each(|seconds| check_seconds(*seconds))
+    }
+
     fn origins(&self) -> impl Iterator<Item = Origin<'_>> {
         let programs = self.programs.iter();
         programs.flat_map(move |program| {

@@ -79,7 +79,11 @@ impl Slurm {
         Needs {
             parts: parts.max(1),
             minutes: (seconds * self.slack / 60.0 + BASE_MINUTES).ceil() as u64,
-            memory_mib: BASE_MIB + u64::from(self.cpus) * (EACH_MIB + 4 * program_mib),
+            memory_mib: program_mib
+                .saturating_mul(4)
+                .saturating_add(EACH_MIB)
+                .saturating_mul(u64::from(self.cpus))
+                .saturating_add(BASE_MIB),
         }
     }
 

@@ -307,3 +307,46 @@ fn run_units_of(store: &Records<UnitRecord>) -> Vec<UnitRecord> {
     let ids = agenda.pieces.iter().map(|piece| &*piece.id);
     ids.filter_map(|id| store.get(id).cloned()).collect()
 }
+
+/// Lines with right checksums may still hold numbers that no plan has.
+#[test]
+fn a_forged_plan_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let planned = folder.path().join("planned");
+    plan(&planned);
+    let text = std::fs::read_to_string(planned.join(PLAN_FILE)).expect("the plan");
+    let lines: Vec<serde_json::Value> = (text.lines())
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let path = folder.path().join("forged.jsonl");
+    let forge = |at: usize, key: &str, value: serde_json::Value| {
+        let mut all = lines.clone();
+        all[at][key] = value;
+        let encoded = all.iter_mut().map(|line| {
+            line.as_object_mut().expect("a record").remove("crc32");
+            crate::store::line::encode(line).expect("a line")
+        });
+        std::fs::write(&path, encoded.collect::<String>()).expect("written");
+        super::PlanFile::read(&path)
+    };
+    forge(1, "seconds", 2.5.into()).expect("a plan");
+    let pieces = lines.len() - 1;
+    for (at, key, value) in [
+        (pieces, "needs", serde_json::json!([999_999_999, 1])),
+        (1, "seconds", (-1.0).into()),
+        (1, "seconds", 1e308.into()),
+        (0, "seconds", 1e308.into()),
+        (0, "shared", serde_json::json!([1e300])),
+        (0, "plan", "../../../tmp/x".into()),
+        (0, "plan", "$(touch x)00".into()),
+    ] {
+        let said = forge(at, key, value.clone())
+            .expect_err("refused")
+            .to_string();
+        let place = format!("forged.jsonl:{}: ", at + 1);
+        assert!(said.contains(&place), "{key} {value}: {said}");
+    }
+    let said = forge(0, "pieces", u64::MAX.into()).expect_err("refused");
+    assert!(said.to_string().contains("not whole"), "{said}");
+    assert!("1/99999999999".parse::<super::Part>().is_err());
+}
