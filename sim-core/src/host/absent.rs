@@ -246,7 +246,7 @@ pub(crate) mod rustix {
                 APPEND = 0o2000, DIRECTORY = 0o200_000, NOFOLLOW = 0o400_000, CLOEXEC = 0o2_000_000, PATH = 0o10_000_000
             }
             RenameFlags { NOREPLACE = 1 }
-            ResolveFlags { NO_MAGICLINKS = 2, BENEATH = 8, IN_ROOT = 16 }
+            ResolveFlags { NO_XDEV = 1, NO_MAGICLINKS = 2, BENEATH = 8, IN_ROOT = 16 }
             SealFlags { SEAL = 1, SHRINK = 2, GROW = 4, WRITE = 8, FUTURE_WRITE = 16 }
         }
 

@@ -16,8 +16,9 @@
 //!   is asked where it is ([`Root::path_of`]); outside, there is nothing to be found.
 //! - A last name is opened with `O_PATH | O_NOFOLLOW`, which neither waits nor touches a device. Content is
 //!   only opened through this descriptor and only of regular files ([`Node::open`]).
-//! - The host's `/proc` and `/sys` are never entered, wherever they are mounted: their files tell of the host
-//!   and of the simulator.
+//! - The host's `/proc`, `/sys` and their like are never entered, wherever they are mounted, nor anything that is mounted
+//!   below them: their files tell of the host and of the simulator. The kernel stops at each mount (`RESOLVE_NO_XDEV`);
+//!   paths that cross one are walked, and the file system of each name is looked at.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -38,8 +39,26 @@ const NAME_MAX: usize = 255;
 const MAX_LINKS: u32 = 40;
 /// Tries of what somebody else's change may disturb.
 const TRIES: u32 = 64;
-/// `f_type` of the host's `/proc` and `/sys`.
-const ABOUT_HOST: [i64; 2] = [0x9fa0, 0x6265_6572];
+/// `f_type` of file systems whose files are the host's kernel itself (`linux/magic.h`): proc, sysfs, both cgroups, debugfs,
+/// tracefs, securityfs, configfs, bpf, pstore, efivarfs, selinuxfs, fusectl, binfmt_misc, nsfs, resctrl.
+const ABOUT_HOST: [i64; 16] = [
+    0x9fa0,
+    0x6265_6572,
+    0x0027_e0eb,
+    0x6367_7270,
+    0x6462_6720,
+    0x7472_6163,
+    0x7363_6673,
+    0x6265_6570,
+    0xcafe_4a11,
+    0x6165_676c,
+    0xde5e_81e4,
+    0xf97c_ff8c,
+    0x6573_5543,
+    0x4249_4e4d,
+    0x6e73_6673,
+    0x0765_5821,
+];
 
 /// How places are held: neither content nor devices are opened, links are not followed.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -296,7 +315,7 @@ impl Root {
     pub(super) fn new(dir: &Path) -> io::Result<Root> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = Arc::new(fs::open(dir, flags, Mode::empty())?);
-        if is_proc(folder.as_fd()).unwrap_or(true) {
+        if lies_in_proc(&folder).unwrap_or(true) {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied));
         }
         host_path(folder.as_fd())
@@ -406,12 +425,12 @@ impl Root {
             &names[..],
             flags,
             Mode::empty(),
-            rule | ResolveFlags::NO_MAGICLINKS,
+            rule | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV,
         );
         let folder = match found {
             Ok(folder) => Arc::new(folder),
-            // The way climbs, somebody changes it meanwhile, or the host doesn't know the call (which
-            // filters of system calls say with EPERM).
+            // The way climbs or crosses a mount, somebody changes it meanwhile, or the host doesn't know the call
+            // (which filters of system calls say with EPERM).
             Err(
                 rustix::io::Errno::XDEV
                 | rustix::io::Errno::AGAIN
@@ -561,6 +580,19 @@ impl Root {
 /// The device and the number of a file.
 pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
+}
+
+/// Whether a folder, or one above it up to the host's root, tells of the host.
+fn lies_in_proc(folder: &Folder) -> Result<bool, Errno> {
+    let mut at = Arc::clone(folder);
+    while !is_proc(at.as_fd())? {
+        let above = Arc::new(fs::openat(&at, c"..", HOLD_FOLDER, Mode::empty())?);
+        if identity(&fs::fstat(&above)?) == identity(&fs::fstat(&at)?) {
+            return Ok(false);
+        }
+        at = above;
+    }
+    Ok(true)
 }
 
 fn is_proc(fd: BorrowedFd<'_>) -> Result<bool, Errno> {

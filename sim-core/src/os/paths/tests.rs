@@ -213,6 +213,27 @@ fn the_host_s_proc_is_never_entered() {
         );
     }
     assert!(Root::new(Path::new("/proc/self")).is_err());
+    // Mounts below have file systems of its own, such as the tmpfs of /sys/fs/cgroup.
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    for point in points.filter(|p| p.starts_with("/sys/") || p.starts_with("/proc/")) {
+        for path in [point, &format!("{point}/."), &format!("{point}/x/y")] {
+            let found = root.find(&root.folder(), path.as_bytes(), true);
+            assert!(matches!(found, Err(Errno::EACCES)), "{path}: {found:?}");
+        }
+        if Path::new(point).is_dir() {
+            assert!(Root::new(Path::new(point)).is_err(), "{point}");
+        }
+    }
+}
+
+/// A path over a mount that is an ordinary folder leads where the host's does.
+#[test]
+fn ordinary_mounts_are_crossed() {
+    let root = Root::new(Path::new("/")).unwrap();
+    let place = root.find(&root.folder(), b"/dev/shm/.", true).unwrap();
+    let found = fs::fstat(&place.existing().unwrap().fd).unwrap();
+    assert_eq!(identity(&found), identity(&fs::stat("/dev/shm").unwrap()));
 }
 
 /// Somebody exchanges a folder for a link to the outside, over and over.
