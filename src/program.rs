@@ -75,6 +75,9 @@ pub fn find(
     let mut args = std::mem::take(&mut program.process.args);
     args.extend_from_slice(arguments);
     program.process = guest.process_config(args);
+    if let Some(refusal) = program.image.debug_refusal() {
+        say!("hps: warning: {}: {refusal}", program.name);
+    }
     Ok(program)
 }
 
@@ -94,6 +97,9 @@ pub fn assembled(
     let mut args = std::mem::take(&mut program.process.args);
     args.extend_from_slice(arguments);
     program.process = guest.process_config(args);
+    if let Some(refusal) = program.image.debug_refusal() {
+        say!("hps: warning: {}: {refusal}", program.name);
+    }
     Ok(program)
 }
 

@@ -7,8 +7,12 @@ use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
-/// Debug information that unpacks to more than this is treated as absent, in bytes.
-const MAX_UNPACKED_BYTES: u64 = 1 << 30;
+/// Debug information that unpacks to more than this is treated as absent, in bytes: 32 times the file and 16 MiB, as for
+/// simulated programs.
+fn most_unpacked(file_bytes: usize) -> u64 {
+    let most = (file_bytes as u64).saturating_mul(32);
+    most.saturating_add(16 << 20).min(1 << 30)
+}
 /// Longer names are not demangled: hostile ones can grow without bound. In bytes.
 const MAX_NAME_BYTES: usize = 4096;
 
@@ -180,7 +184,7 @@ fn functions(file: &object::File<'_>) -> Vec<Function> {
 
 fn context(bytes: &[u8]) -> Option<Context<Reader>> {
     let file = object::File::parse(bytes).ok()?;
-    let mut left = MAX_UNPACKED_BYTES;
+    let mut left = most_unpacked(bytes.len());
     let mut load = |id: SectionId| -> Result<Reader, ()> {
         let Some(section) = file.section_by_name(id.name()) else {
             return Ok(Reader::new(Arc::from([]), LittleEndian));

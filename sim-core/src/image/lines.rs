@@ -11,6 +11,39 @@ use super::SourceFrame;
 
 /// Debug information that unpacks to more than this is treated as absent, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 1 << 30;
+/// The most that debug information unpacks to beside [`FREE_BYTES`], in sizes of its file. Compilers' debug information
+/// shrinks to a fifth or so; zeros shrink to a thousandth and would take the host's memory.
+const MOST_TIMES: u64 = 32;
+/// Bytes that debug information of any file may unpack to.
+const FREE_BYTES: u64 = 16 << 20;
+
+/// Bytes that the debug information of a file of so many bytes may unpack to.
+fn most_unpacked(file_bytes: usize) -> u64 {
+    let most = (file_bytes as u64).saturating_mul(MOST_TIMES);
+    most.saturating_add(FREE_BYTES).min(MAX_UNPACKED_BYTES)
+}
+
+/// Bytes that all debug sections say that they unpack to.
+fn unpacked<'data>(file: &impl Object<'data>) -> u64 {
+    let sections = file.sections();
+    let debug = sections.filter(|s| {
+        s.name_bytes()
+            .is_ok_and(|name| name.starts_with(b".debug_"))
+    });
+    debug.fold(0, |sum, section| {
+        let size = section
+            .compressed_data()
+            .map_or(0, |data| data.uncompressed_size);
+        sum.saturating_add(size)
+    })
+}
+
+/// Says that debug information is left out, if it is: how much it unpacks to, and how much is read, in bytes.
+pub(super) fn refused(bytes: &[u8]) -> Option<(u64, u64)> {
+    let size = quietly(|| Some(unpacked(&object::File::parse(bytes).ok()?)))?;
+    let most = most_unpacked(bytes.len());
+    (size > most).then_some((size, most))
+}
 
 type Reader = EndianArcSlice<LittleEndian>;
 
@@ -159,7 +192,11 @@ fn quietly<T>(f: impl FnOnce() -> Option<T>) -> Option<T> {
 
 fn build(bytes: &[u8]) -> Option<Tables> {
     let file = object::File::parse(bytes).ok()?;
-    let mut left = MAX_UNPACKED_BYTES;
+    let mut left = most_unpacked(bytes.len());
+    // A part of debug information would tell wrong lines.
+    if unpacked(&file) > left {
+        return None;
+    }
     let mut load = |id: SectionId| -> Result<Reader, ()> {
         let Some(section) = file.section_by_name(id.name()) else {
             return Ok(Reader::new(Arc::from([]), LittleEndian));

@@ -300,6 +300,18 @@ impl ProgramImage {
             .lookup(&self.bytes, pc.checked_sub(self.load_bias)?)
     }
 
+    /// Says why lines and inlined functions of the debug information are not told: it unpacks to more than is read.
+    #[must_use]
+    pub fn debug_refusal(&self) -> Option<String> {
+        let (size, most) = lines::refused(&self.bytes)?;
+        Some(format!(
+            "debug information is left out: it unpacks to {} MiB, and of a file of {} KiB at most {} MiB are read",
+            size >> 20,
+            self.bytes.len() >> 10,
+            most >> 20
+        ))
+    }
+
     /// The file.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
