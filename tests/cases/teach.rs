@@ -89,6 +89,8 @@ fn the_page_has_the_program_inside() {
 struct Server {
     process: Child,
     host: String,
+    /// The path and the secret of the printed address.
+    path: String,
 }
 
 impl Server {
@@ -101,9 +103,13 @@ impl Server {
         let mut said = String::new();
         let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
         stdout.read_line(&mut said).expect("its address");
-        let host = said.trim().trim_start_matches("http://");
-        let host = host.trim_end_matches('/').to_owned();
-        Server { process, host }
+        let address = said.trim().trim_start_matches("http://");
+        let (host, path) = address.split_once('/').expect("a path");
+        Server {
+            process,
+            host: host.to_owned(),
+            path: format!("/{path}"),
+        }
     }
 
     /// The answer to a question with these headers.
@@ -134,7 +140,7 @@ fn a_served_page_asks_the_command_and_nobody_else_does() {
     let program = hps.program("prog", &super::support::exit_with(7));
     let server = Server::start(&[&program]);
     let host = format!("Host: {}\r\n", server.host);
-    let page = server.ask("GET /", &host, "");
+    let page = server.ask(&format!("GET {}", server.path), &host, "");
     assert!(page.starts_with("HTTP/1.1 200"), "{page:.100}");
     let setup = start(&page);
     assert_eq!(setup["program"]["kind"], "served");
@@ -158,10 +164,57 @@ fn a_served_page_asks_the_command_and_nobody_else_does() {
     for headers in [&host, &wrong, &elsewhere] {
         assert!(ask(headers).starts_with("HTTP/1.1 403"), "{headers}");
     }
-    assert!(server.ask("GET /", "", "").starts_with("HTTP/1.1 403"));
+    // The page holds the secret, so that only who has the printed address gets it.
+    let whole = format!("GET {}", server.path);
+    for (line, headers) in [
+        ("GET /", host.as_str()),
+        ("GET /index.html", &host),
+        ("GET /?token=", &host),
+        (&whole[..whole.len() - 1], &host),
+        (&whole, ""),
+    ] {
+        let said = server.ask(line, headers, "");
+        assert!(said.starts_with("HTTP/1.1 403"), "{line}: {said}");
+        assert!(!said.contains(token), "{line}");
+    }
     assert!(
         server
             .ask("GET /other", &host, "")
             .starts_with("HTTP/1.1 404")
     );
+}
+
+#[test]
+fn a_server_refuses_bodies_before_they_come_and_too_many_connections() {
+    let server = Server::start(&[]);
+    let (_, token) = server.path.split_once("token=").expect("a secret");
+    // Nothing of these bodies is sent, and nobody waits for them.
+    let answer = |head: &str| {
+        let mut stream = TcpStream::connect(&server.host).expect("it listens");
+        let host = &server.host;
+        // A head that is too long is not read to its end.
+        let _ = write!(stream, "POST /ask HTTP/1.1\r\nHost: {host}\r\n{head}\r\n");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    };
+    let own = format!("X-HPS-Token: {token}\r\n");
+    for (head, status) in [
+        ("Content-Length: 1000000\r\n".to_string(), "403"),
+        (format!("{own}Content-Length: 99999999999999\r\n"), "413"),
+        (format!("{own}Content-Length: -1\r\n"), "411"),
+        (own.clone(), "411"),
+    ] {
+        let said = answer(&head);
+        assert!(
+            said.starts_with(&format!("HTTP/1.1 {status}")),
+            "{head}: {said}"
+        );
+    }
+    assert_eq!(answer(&"X: y\r\n".repeat(10_000)), "");
+    // Connections that say nothing: the ones beyond the limit are closed at once.
+    let open = (0..40).map(|_| TcpStream::connect(&server.host).expect("it listens"));
+    let open: Vec<TcpStream> = open.collect();
+    let mut last = open.last().expect("connections");
+    assert_eq!(last.read(&mut [0; 1]).expect("closed"), 0);
 }

@@ -1,14 +1,15 @@
 //! `hps teach --serve`: the page over the loopback, and the simulator beside it in this process. Programs and runs may be
 //! larger than a page holds.
 //!
-//! Other pages in the same browser can reach the loopback, too. They are refused: a question names this server by its
-//! loopback address and shows a token that only the served page has, in a header that no other page may send.
+//! Every user of this host and every page in the browser can reach the loopback. Who has not the secret is refused: it
+//! stands in the printed address, which gives the page, and the page shows it in a header that no other page may send.
+//! A question names this server by its loopback address. Bodies are read after the head has been accepted.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use hps_lab::Program;
@@ -17,13 +18,14 @@ use hps_teach::protocol::Limits;
 
 use crate::text::print;
 
-/// How long a browser may take for its question.
+/// How long a browser may take for the head of its question, and how long it may say nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest line of a question's head, and the most lines.
-const LONGEST: u64 = 8 << 10;
-const MOST_LINES: usize = 100;
-/// Bytes of a question: a program as hexadecimal digits, and the rest.
+/// Bytes of a question's head.
+const MOST_HEAD_BYTES: usize = 16 << 10;
+/// Bytes of a question's body: a program as hexadecimal digits, and the rest.
 const MOST_BYTES: u64 = 2 * Limits::SERVED.file_bytes + (1 << 20);
+/// Questions that are answered at once.
+const MOST_CONNECTIONS: usize = 16;
 /// Sessions that are kept, the one that was asked last first. Each tab of a browser has one.
 const MOST_SESSIONS: usize = 3;
 
@@ -47,7 +49,7 @@ pub fn serve(
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .with_context(|| format!("--serve {port}: this port cannot be used"))?;
     let address = listener.local_addr()?;
-    print(&format!("http://{address}/\n"))?;
+    print(&format!("http://{address}/?token={token}\n"))?;
     let server = Arc::new(Server {
         port: address.port(),
         page,
@@ -55,11 +57,20 @@ pub fn serve(
         program,
         sessions: Mutex::default(),
     });
+    // Each thread that answers holds a copy.
+    let open = Arc::new(());
     for stream in listener.incoming() {
         // A browser that goes away is no reason to end.
         let Ok(stream) = stream else { continue };
-        let server = Arc::clone(&server);
-        std::thread::spawn(move || server.answer(stream));
+        // Closed without an answer: whoever opens so many waits for none.
+        if Arc::strong_count(&open) > MOST_CONNECTIONS {
+            continue;
+        }
+        let (server, held) = (Arc::clone(&server), Arc::clone(&open));
+        std::thread::spawn(move || {
+            server.answer(stream);
+            drop(held);
+        });
     }
     Ok(0)
 }
@@ -70,95 +81,140 @@ fn token() -> String {
     format!("{:016x}{:016x}", word(), word())
 }
 
-/// The head of a question, and its body.
+/// The head of a question.
 #[derive(Default)]
-struct Question {
+struct Head {
     method: String,
     path: String,
     headers: Vec<(String, String)>,
-    body: Vec<u8>,
 }
 
-impl Question {
+impl Head {
     fn header(&self, name: &str) -> Option<&str> {
         let mut all = self.headers.iter();
         all.find(|(known, _)| known.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_str())
     }
 
-    fn read(stream: &TcpStream) -> std::io::Result<Question> {
-        let mut reader = BufReader::new(stream);
-        let mut line = String::new();
-        let mut question = Question::default();
-        reader.by_ref().take(LONGEST).read_line(&mut line)?;
-        let mut words = line.split(' ').map(str::to_owned);
-        question.method = words.next().unwrap_or_default();
-        question.path = words.next().unwrap_or_default();
-        for _ in 0..MOST_LINES {
-            line.clear();
-            reader.by_ref().take(LONGEST).read_line(&mut line)?;
-            let Some((name, value)) = line.split_once(':') else {
-                break;
-            };
-            let header = (name.trim().to_owned(), value.trim().to_owned());
-            question.headers.push(header);
+    /// Reads up to the empty line, which must come in time and before [`MOST_HEAD_BYTES`].
+    fn read(reader: &mut impl BufRead) -> Option<Head> {
+        let end = Instant::now() + PATIENCE;
+        let mut text = Vec::new();
+        while !text.ends_with(b"\r\n\r\n") && !text.ends_with(b"\n\n") {
+            let mut byte = [0];
+            if text.len() >= MOST_HEAD_BYTES || Instant::now() > end {
+                return None;
+            }
+            reader.read_exact(&mut byte).ok()?;
+            text.push(byte[0]);
         }
-        let length = question.header("content-length");
-        let length = length.and_then(|text| text.parse().ok()).unwrap_or(0);
-        if length <= MOST_BYTES {
-            reader.take(length).read_to_end(&mut question.body)?;
-        }
-        Ok(question)
+        let text = String::from_utf8(text).ok()?;
+        let (first, rest) = text.split_once('\n')?;
+        let mut words = first.split(' ').map(str::to_owned);
+        let headers = rest.lines().filter_map(|line| line.split_once(':'));
+        Some(Head {
+            method: words.next()?,
+            path: words.next()?.trim().to_owned(),
+            headers: headers
+                .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+                .collect(),
+        })
     }
 }
 
+/// An answer: status, kind of content, content.
+type Answer = (&'static str, &'static str, String);
+
+fn refusal(status: &'static str, said: impl Into<String>) -> Answer {
+    (status, "text/plain", said.into())
+}
+
 impl Server {
-    /// Answers one question: the page for `/`, and what the page asks.
+    /// Answers one question: the page for `/` with the secret, and what the page asks.
     fn answer(&self, mut stream: TcpStream) {
         let _ = stream.set_read_timeout(Some(PATIENCE));
         let _ = stream.set_write_timeout(Some(PATIENCE));
-        let Ok(question) = Question::read(&stream) else {
+        let mut reader = BufReader::new(&stream);
+        let Some(head) = Head::read(&mut reader) else {
             return;
         };
-        let (status, kind, body) = self.decide(&question);
+        let (status, kind, body) = self.decide(&head, &mut reader);
         let _ = write!(
             stream,
-            "HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {}\r\n\
+             Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{body}",
             body.len()
         );
     }
 
-    fn decide(&self, question: &Question) -> (&'static str, &'static str, String) {
-        let plain = "text/plain";
+    fn decide(&self, head: &Head, body: &mut impl Read) -> Answer {
         let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", self.port));
-        if !question
+        if !head
             .header("host")
             .is_some_and(|host| hosts.iter().any(|own| own == host))
         {
             let said = format!("This server is http://{}/ and nothing else.\n", hosts[0]);
-            return ("403 Forbidden", plain, said);
+            return refusal("403 Forbidden", said);
         }
-        match (question.method.as_str(), question.path.as_str()) {
-            ("GET", "/" | "/index.html") => ("200 OK", "text/html", self.page.clone()),
-            ("POST", "/ask") if question.header("x-hps-token") == Some(&self.token) => {
-                ("200 OK", "application/json", self.ask(question))
+        let (path, query) = head.path.split_once('?').unwrap_or((&head.path, ""));
+        match (head.method.as_str(), path) {
+            ("GET", "/" | "/index.html") => {
+                let shown = query
+                    .split('&')
+                    .find_map(|pair| pair.strip_prefix("token="));
+                match shown.is_some_and(|shown| self.is_secret(shown)) {
+                    true => ("200 OK", "text/html", self.page.clone()),
+                    false => refusal(
+                        "403 Forbidden",
+                        "Open the whole address that hps teach --serve has printed, with its token.\n",
+                    ),
+                }
             }
             ("POST", "/ask") => {
-                let said = "Only the page that this server serves may ask; load it again.\n";
-                ("403 Forbidden", plain, said.to_owned())
+                let shown = head.header("x-hps-token");
+                match shown.is_some_and(|shown| self.is_secret(shown)) {
+                    true => self.asked(head, body),
+                    false => refusal(
+                        "403 Forbidden",
+                        "Only the page that this server serves may ask; load it again.\n",
+                    ),
+                }
             }
-            _ => {
-                let said = "There is only the page at /.\n";
-                ("404 Not Found", plain, said.to_owned())
-            }
+            _ => refusal("404 Not Found", "There is only the page at /.\n"),
         }
     }
 
-    fn ask(&self, question: &Question) -> String {
-        let session = self.session(question.header("x-hps-session").unwrap_or_default());
-        let text = String::from_utf8_lossy(&question.body);
+    /// Whether a text is the secret, in a time that does not tell how much of it is right.
+    fn is_secret(&self, shown: &str) -> bool {
+        let (shown, own) = (shown.as_bytes(), self.token.as_bytes());
+        let differences = shown.iter().zip(own).fold(0, |all, (a, b)| all | (a ^ b));
+        shown.len() == own.len() && differences == 0
+    }
+
+    /// Reads the body of a question whose head is accepted, and answers it.
+    fn asked(&self, head: &Head, body: &mut impl Read) -> Answer {
+        let length = head.header("content-length").map(str::parse);
+        let Some(Ok(length)) = length else {
+            return refusal("411 Length Required", "A question says how long it is.\n");
+        };
+        if length > MOST_BYTES {
+            let said = format!("A question has at most {MOST_BYTES} bytes.\n");
+            return refusal("413 Content Too Large", said);
+        }
+        let mut text = Vec::new();
+        let read = body.take(length).read_to_end(&mut text);
+        if read.is_err() || text.len() as u64 != length {
+            return refusal("400 Bad Request", "The question is not whole.\n");
+        }
+        let session = head.header("x-hps-session").unwrap_or_default();
+        let answer = self.ask(session, &String::from_utf8_lossy(&text));
+        ("200 OK", "application/json", answer)
+    }
+
+    fn ask(&self, session: &str, text: &str) -> String {
+        let session = self.session(session);
         let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        session.answer_text(&text)
+        session.answer_text(text)
     }
 
     /// The session of a page, which becomes the first one.
