@@ -237,3 +237,120 @@ fn documents_name_files_that_exist() {
     assert!(checked > 50, "only {checked} names were found");
     assert!(missing.is_empty(), "{missing:#?}");
 }
+
+/// The texts in quotes of a list of deny.toml, from `key = [` to its end.
+fn denied_or_allowed(text: &str, key: &str) -> Vec<String> {
+    let (_, rest) = text.split_once(&format!("\n{key} = [")).expect(key);
+    let end = rest.find(']').expect("an end");
+    let quoted = rest[..end].split('"').skip(1).step_by(2);
+    quoted.map(str::to_string).collect()
+}
+
+/// Whether an SPDX expression can be met with the allowed licences. AND binds stronger than OR; old packages write `/`
+/// for OR.
+fn is_met(expression: &str, allowed: &[String]) -> bool {
+    let spaced = expression
+        .replace('/', " OR ")
+        .replace('(', " ( ")
+        .replace(')', " ) ");
+    let spaced = spaced.replace(" WITH ", "+WITH+");
+    let words: Vec<String> = spaced
+        .split_whitespace()
+        .map(|w| w.replace('+', " "))
+        .collect();
+    let (met, rest) = any_of(&words, allowed);
+    assert!(rest.is_empty(), "{expression}: {rest:?}");
+    met
+}
+
+fn any_of<'a>(words: &'a [String], allowed: &[String]) -> (bool, &'a [String]) {
+    let (mut met, mut rest) = all_of(words, allowed);
+    while let [word, behind @ ..] = rest
+        && word == "OR"
+    {
+        let (other, left) = all_of(behind, allowed);
+        (met, rest) = (met | other, left);
+    }
+    (met, rest)
+}
+
+fn all_of<'a>(words: &'a [String], allowed: &[String]) -> (bool, &'a [String]) {
+    let (mut met, mut rest) = one_licence(words, allowed);
+    while let [word, behind @ ..] = rest
+        && word == "AND"
+    {
+        let (other, left) = one_licence(behind, allowed);
+        (met, rest) = (met & other, left);
+    }
+    (met, rest)
+}
+
+fn one_licence<'a>(words: &'a [String], allowed: &[String]) -> (bool, &'a [String]) {
+    let (word, behind) = words.split_first().expect("a licence");
+    if word == "(" {
+        let (met, rest) = any_of(behind, allowed);
+        assert_eq!(rest.first().map(String::as_str), Some(")"));
+        return (met, &rest[1..]);
+    }
+    (allowed.contains(word), behind)
+}
+
+#[test]
+fn licence_expressions_are_read_as_spdx_says() {
+    let allowed = ["MIT", "Zlib", "A WITH e"].map(String::from);
+    for (expression, met) in [
+        ("MIT", true),
+        ("GPL-3.0", false),
+        ("GPL-3.0 OR MIT", true),
+        ("GPL-3.0/MIT", true),
+        ("GPL-3.0 AND MIT", false),
+        ("GPL-3.0 AND MIT OR Zlib", true),
+        ("(GPL-3.0 OR MIT) AND Zlib", true),
+        ("(GPL-3.0 OR MIT) AND BSD-4", false),
+        ("A WITH e OR GPL-3.0", true),
+    ] {
+        assert_eq!(is_met(expression, &allowed), met, "{expression}");
+    }
+}
+
+#[test]
+fn dependencies_are_those_that_deny_toml_allows() {
+    let rules = std::fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
+    let allowed = denied_or_allowed(&rules, "allow");
+    let twice = denied_or_allowed(&rules, "skip");
+    assert!(allowed.len() > 3 && allowed.iter().all(|licence| !licence.contains("GPL")));
+    let metadata = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--offline",
+            "--format-version",
+            "1",
+            "--filter-platform",
+        ])
+        .arg(format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&metadata.stderr);
+    assert!(metadata.status.success(), "{said}");
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
+    let mut names = BTreeSet::new();
+    for package in metadata["packages"].as_array().expect("a list") {
+        let (name, source) = (&package["name"], package["source"].as_str());
+        let Some(source) = source else { continue };
+        assert_eq!(
+            source, "registry+https://github.com/rust-lang/crates.io-index",
+            "{name}"
+        );
+        let licence = package["license"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{name}: no licence"));
+        assert!(is_met(licence, &allowed), "{name}: {licence}");
+        let name = name.as_str().expect("a name").to_string();
+        assert!(
+            names.insert(name.clone()) || twice.contains(&name),
+            "{name}: two versions"
+        );
+    }
+    assert!(names.len() > 50, "{}", names.len());
+}
