@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hps_pipeline::config::MachineConfig;
+
 use crate::measurement::{Measurement, UnitRecord};
 
 /// What was measured for one instruction set.
 pub struct Found<'a> {
     /// The machine's name.
     pub machine: String,
+    /// The machine's description, without its name.
+    machine_text: String,
     measurements: Vec<&'a Measurement>,
 }
 
@@ -16,11 +20,21 @@ impl<'a> Found<'a> {
     #[must_use]
     pub fn of(records: &'a [UnitRecord], isa: &str) -> Found<'a> {
         let wanted = records.iter().filter(|r| r.isa == isa);
-        let machine = wanted.clone().next().map_or("", |r| &r.machine);
+        let first = wanted.clone().next();
+        let machine = first.map_or("", |r| &r.machine);
         Found {
             machine: machine.to_string(),
+            machine_text: first.map_or_else(String::new, |r| r.machine_fingerprint.clone()),
             measurements: wanted.flat_map(|r| &r.measurements).collect(),
         }
+    }
+
+    /// Instructions that the machine commits in a cycle at most; `None` if its description is not known.
+    #[must_use]
+    pub fn commit_width(&self) -> Option<u32> {
+        let described = MachineConfig::from_ron(&self.machine_text, &self.machine);
+        let machine = described.or_else(|_| MachineConfig::preset(&self.machine));
+        Some(machine.ok()?.window.commit_width)
     }
 
     /// All of them, in the order of their records.

@@ -1,6 +1,8 @@
 //! The thesis's claims, and what its author could not see, held against what was measured.
 
+use crate::claims::band::{Band, Rule, Trend, Unit};
 use crate::claims::{Claim, Draft, Section, Verdict};
+use crate::correlation::rank_correlation;
 use crate::found::Found;
 
 /// All claims for one instruction set.
@@ -18,7 +20,6 @@ pub fn claims(found: &Found<'_>, isa: &str) -> Vec<Claim> {
         bursts_beat_samples(found),
         faster_timers_gain_little(found),
         larger_rings(found),
-        ring_of_a_megabyte(found),
         rings_beat_stacks(found),
         rings_beat_bursts(found),
         rings_need_no_speed(found),
@@ -41,7 +42,7 @@ fn percent(share: f64) -> String {
 }
 
 fn within(value: f64, of: f64) -> bool {
-    (value / of - 1.0).abs() <= 0.25
+    Band::near(of, 0.25, Unit::Ratio).contains(value)
 }
 
 fn draft(
@@ -129,32 +130,30 @@ fn deeper_is_slower(found: &Found<'_>) -> Draft {
         Section::Cost,
         "the more context, the longer the shortest period",
         "200, 300 and 350 cycles for 2, 10 and all (Table 3.1)",
-        "mean periods over programs as fast as possible: confirmed if they rise from 2 over 10 to all, not confirmed if not",
+        &Trend::Rises.text("mean periods over programs as fast as possible, of 2, 10 and all"),
         all.map(|((two, ten), full)| {
             (
                 format!("{two:.0}, {ten:.0} and {full:.0} cycles"),
-                so(two < ten && ten <= full),
+                Trend::Rises.judge(&[two, ten, full]),
             )
         }),
     )
 }
 
 fn stack_pushes_cost_nothing(found: &Found<'_>) -> Draft {
+    let rule = Rule::new(
+        "mean overhead over programs of a stack that nobody reads",
+        Band::below(0.01, Unit::Ratio),
+    )
+    .differs(Band::below(0.1, Unit::Ratio));
     draft(
         Section::Cost,
         "maintaining the tag stack costs nothing",
         "0.0% without sampling (Table 3.1)",
-        "mean overhead over programs of a stack that nobody reads: confirmed below 1%, differs below 10%, not confirmed if \
-         it is more",
+        &rule.text(),
         overhead(found, "stack-full", "alone").map(|cost| {
-            let verdict = match cost {
-                ..0.01 => Verdict::Confirmed,
-                ..0.1 => Verdict::Differs(
-                    "programs here call more often than JavaScript does".to_string(),
-                ),
-                _ => Verdict::NotConfirmed,
-            };
-            (percent(cost), verdict)
+            let how = "programs here call more often than JavaScript does";
+            (percent(cost), rule.judge(cost, how))
         }),
     )
 }
@@ -243,18 +242,18 @@ fn most(found: &Found<'_>, measure: &str) -> Option<f64> {
 }
 
 fn invalid_edges(found: &Found<'_>) -> Draft {
+    let rule = Rule::new(
+        "largest mean over programs of all depths and waits",
+        Band::below(0.001, Unit::Ratio),
+    )
+    .differs(Band::below(0.01, Unit::Ratio));
     draft(
         Section::Accuracy,
         "edges that never were have less than 0.1% of the weight of a tag stack's graph",
         "below 0.1% at all periods and depths (section 4.2.5)",
-        "largest mean over programs of all depths and waits: confirmed below 0.1%, differs below 1%, not confirmed if it \
-         is more",
+        &rule.text(),
         most(found, "invalid_ratio").map(|invalid| {
-            let verdict = match invalid {
-                ..0.001 => Verdict::Confirmed,
-                ..0.01 => Verdict::Differs("calls are shorter".to_string()),
-                _ => Verdict::NotConfirmed,
-            };
+            let verdict = rule.judge(invalid, "calls are shorter");
             (format!("at most {:.2}%", 100.0 * invalid), verdict)
         }),
     )
@@ -309,7 +308,7 @@ fn larger_rings(found: &Found<'_>) -> Draft {
         Section::Accuracy,
         "a ring of calls and returns is the better the larger it is",
         "69.9%, 86.8% and 96.1% with 10 KB, 100 KB and 1 MB (Table 4.4)",
-        "means over programs as fast as possible: confirmed if they rise, not confirmed if they do not",
+        &Trend::Rises.text("means over programs as fast as possible, from small to large"),
         all.map(|((small, middle), large)| {
             let here = format!(
                 "{}, {} and {}",
@@ -317,18 +316,8 @@ fn larger_rings(found: &Found<'_>) -> Draft {
                 percent(middle),
                 percent(large)
             );
-            (here, so(small < middle && middle < large))
+            (here, Trend::Rises.judge(&[small, middle, large]))
         }),
-    )
-}
-
-fn ring_of_a_megabyte(found: &Found<'_>) -> Draft {
-    draft(
-        Section::Accuracy,
-        "a ring of 1 MB is above 95%",
-        "96.1% of a complete graph that is itself 98% repeatable (Table 4.4)",
-        "mean over programs as fast as possible, calls and returns: confirmed from 95% on, not confirmed if it is less",
-        accuracy(found, "sequence-1024k", FAST).map(|of| (percent(of), so(of >= 0.95))),
     )
 }
 
@@ -365,18 +354,19 @@ fn rings_beat_stacks(found: &Found<'_>) -> Draft {
 fn rings_beat_bursts(found: &Found<'_>) -> Draft {
     let ring = found.mean("pairs-128k", FAST, "accuracy_ratio");
     let all = ring.zip(accuracy(found, "yield-8", MILLISECOND));
+    let rule = Rule::new(
+        "what the ring gains, means over programs",
+        Band::near(0.203, 0.25, Unit::Ratio),
+    )
+    .differs(Band::above(0.0, Unit::Ratio));
     draft(
         Section::Accuracy,
         "a ring of some 100 KB is 20 points more accurate than bursts of eight at 1 ms",
         "72.0% against 51.7% (Table 4.3)",
-        "means over programs: confirmed if the ring gains 15 points or more, differs if it gains less, not confirmed if it \
-         loses",
+        &rule.text(),
         all.map(|(ring, bursts)| {
-            let verdict = match ring - bursts {
-                0.15.. => Verdict::Confirmed,
-                0.0.. => Verdict::Differs(format!("{:.1} points", 100.0 * (ring - bursts))),
-                _ => Verdict::NotConfirmed,
-            };
+            let gain = ring - bursts;
+            let verdict = rule.judge(gain, format!("{:.1} points", 100.0 * gain));
             (
                 format!("{} against {}", percent(ring), percent(bursts)),
                 verdict,
@@ -417,8 +407,8 @@ fn orphans(found: &Found<'_>) -> Draft {
         Section::Accuracy,
         "the larger the ring, the fewer calls whose caller it does not tell",
         "Figure 4.20",
-        "mean shares over programs as fast as possible: confirmed if they fall from 1 KB over 8 KB to 128 KB, not confirmed \
-         if they do not",
+        &Trend::Falls
+            .text("mean shares over programs as fast as possible, with 1 KB, 8 KB and 128 KB"),
         all.map(|((tiny, small), middle)| {
             let here = format!(
                 "{}, {} and {}",
@@ -426,7 +416,7 @@ fn orphans(found: &Found<'_>) -> Draft {
                 percent(small),
                 percent(middle)
             );
-            (here, so(tiny >= small && small >= middle && tiny > middle))
+            (here, Trend::Falls.judge(&[tiny, small, middle]))
         }),
     )
 }
@@ -442,49 +432,24 @@ fn seen_calls_make_accuracy(found: &Found<'_>) -> Draft {
                 .filter_map(|(name, x)| Some((*x, *accuracies.get(name)?))),
         );
     }
+    let rule = Rule::new(
+        "rank correlation over programs and waits of the share of calls seen with accuracy, whole stack",
+        Band::at_least(0.5, Unit::Plain),
+    )
+    .differs(Band::above(0.0, Unit::Plain));
+    let correlation = (points.len() > 3).then(|| rank_correlation(&points));
     draft(
         Section::Accuracy,
         "the more of the calls are seen, the more accurate is the graph",
         "Figure 4.11",
-        "rank correlation over programs and waits of the share of calls seen with accuracy, whole stack: confirmed from 0.5 \
-         on, differs above 0, not confirmed if it is 0 or less",
-        (points.len() > 3).then(|| {
-            let correlation = rank_correlation(&points);
-            let verdict = match correlation {
-                0.5.. => Verdict::Confirmed,
-                0.0.. => Verdict::Differs(format!("{correlation:.2}")),
-                _ => Verdict::NotConfirmed,
-            };
+        &rule.text(),
+        correlation.flatten().map(|correlation| {
             (
                 format!("{correlation:.2} over {} points", points.len()),
-                verdict,
+                rule.judge(correlation, format!("{correlation:.2}")),
             )
         }),
     )
-}
-
-/// Spearman's rank correlation, equal values at the mean of their ranks.
-fn rank_correlation(points: &[(f64, f64)]) -> f64 {
-    let ranks = |of: &dyn Fn(&(f64, f64)) -> f64| {
-        let below = |value: f64| points.iter().filter(|p| of(p) < value).count() as f64;
-        let equal = |value: f64| points.iter().filter(|p| of(p) == value).count() as f64;
-        points
-            .iter()
-            .map(|p| below(of(p)) + (equal(of(p)) + 1.0) / 2.0)
-            .collect::<Vec<f64>>()
-    };
-    let (x, y) = (ranks(&|p| p.0), ranks(&|p| p.1));
-    let mean = (points.len() as f64 + 1.0) / 2.0;
-    let sum = |a: &[f64], b: &[f64]| {
-        let products = a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean));
-        products.sum::<f64>()
-    };
-    let spread = (sum(&x, &x) * sum(&y, &y)).sqrt();
-    if spread == 0.0 {
-        0.0
-    } else {
-        sum(&x, &y) / spread
-    }
 }
 
 fn undetectable(found: &Found<'_>) -> Draft {
@@ -540,8 +505,10 @@ fn time_weighted(found: &Found<'_>) -> Draft {
         Section::Explained,
         "time-weighted graphs get better with each increase of the rate",
         "said without a measurement (section 5.1.2)",
-        "mean overlap over programs of samples by caller and callee with cycles: holds if it rises from 100,000 over 10,000 \
-         cycles of sleep to full speed",
+        &Trend::Rises.text(
+            "mean overlap over programs of samples by caller and callee with cycles, with 100,000 and 10,000 cycles of sleep \
+             and at full speed",
+        ),
         at(MILLISECOND)
             .zip(at(INTERRUPTS))
             .zip(at(FAST))
@@ -552,7 +519,7 @@ fn time_weighted(found: &Found<'_>) -> Draft {
                     percent(middle),
                     percent(fast)
                 );
-                (here, so(slow < middle && middle < fast))
+                (here, Trend::Rises.judge(&[slow, middle, fast]))
             }),
     )
 }
@@ -577,20 +544,4 @@ fn hps_beside(found: &Found<'_>) -> Draft {
             (here, so(hps > ring && hps_cost < ring_cost))
         }),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_correlate_as_they_should() {
-        let rising = [(1.0, 10.0), (2.0, 11.0), (3.0, 40.0)];
-        assert!((rank_correlation(&rising) - 1.0).abs() < 1e-12);
-        let falling = [(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)];
-        assert!((rank_correlation(&falling) + 1.0).abs() < 1e-12);
-        // Ties: ranks 1.5, 1.5, 3 against 1, 2, 3.
-        let ties = [(1.0, 1.0), (1.0, 2.0), (2.0, 3.0)];
-        assert!((rank_correlation(&ties) - 1.5 / 3.0_f64.sqrt()).abs() < 1e-12);
-    }
 }

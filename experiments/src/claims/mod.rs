@@ -5,6 +5,7 @@
 //! must keep are checks and no claims.
 
 mod accuracy;
+pub(crate) mod band;
 mod checks;
 mod cost;
 mod price;

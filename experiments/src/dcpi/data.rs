@@ -114,36 +114,3 @@ impl<'a> Data<'a> {
         all.into_values().collect()
     }
 }
-
-/// The correlation of two series (Pearson); none of fewer than three points, or of a series that does not vary.
-pub(crate) fn correlation(points: &[(f64, f64)]) -> Option<f64> {
-    let count = points.len() as f64;
-    if points.len() < 3 {
-        return None;
-    }
-    let (x, y) = points
-        .iter()
-        .fold((0.0, 0.0), |(x, y), p| (x + p.0, y + p.1));
-    let (x, y) = (x / count, y / count);
-    let sums = points.iter().fold((0.0, 0.0, 0.0), |(xy, xx, yy), p| {
-        let (dx, dy) = (p.0 - x, p.1 - y);
-        (xy + dx * dy, xx + dx * dx, yy + dy * dy)
-    });
-    let below = (sums.1 * sums.2).sqrt();
-    (below > 0.0).then(|| sums.0 / below)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::correlation;
-
-    #[test]
-    fn correlations_are_those_of_small_examples() {
-        let line: Vec<(f64, f64)> = (0..5).map(|i| (f64::from(i), 3.0 - f64::from(i))).collect();
-        assert!((correlation(&line).expect("it varies") + 1.0).abs() < 1e-12);
-        // (1,1), (2,3), (3,2): covariance 1, deviations sqrt(2) each.
-        let some = [(1.0, 1.0), (2.0, 3.0), (3.0, 2.0)];
-        assert!((correlation(&some).expect("it varies") - 0.5).abs() < 1e-12);
-        assert_eq!(correlation(&[(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)]), None);
-    }
-}

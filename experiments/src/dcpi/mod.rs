@@ -16,7 +16,6 @@ use hps_lab::{Program, TimedMachine};
 use hps_pipeline::static_schedule::{NotInOrder, StaticScheduler};
 
 pub use claims::claims;
-pub(crate) use data::correlation;
 pub use data::{Data, bucket_name, setting_of};
 
 use crate::cluster::{Effort, Keep};

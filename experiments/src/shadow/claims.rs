@@ -204,7 +204,7 @@ fn faults_explain(data: &Data<'_>) -> Draft {
         rule: "correlation of added faults a second and overhead over programs and settings: confirmed from 0.9 on, differs \
                from 0.6 on"
             .to_string(),
-        found: crate::dcpi::correlation(&points).map(|r| {
+        found: crate::correlation::correlation(&points).map(|r| {
             let verdict = match r {
                 0.9.. => Verdict::Confirmed,
                 0.6.. => Verdict::Differs(format!("r = {r:.2}")),

@@ -6,7 +6,9 @@ use hps_profile::{Verdict as PairedVerdict, compare_pairs, summarize};
 
 use super::NARROW;
 use super::data::{Data, PUBLISHED, Published, fewer, level_of};
+use crate::claims::band::{Band, Rule, Unit};
 use crate::claims::{Claim, Draft, Section, Verdict};
+use crate::correlation::correlation;
 
 /// How far a number may be from a published one and still agree.
 const BAND: f64 = 0.25;
@@ -40,18 +42,15 @@ fn errors<'a>(data: &Data<'a>, published: &Published) -> Vec<(&'a str, f64)> {
     errors.into_iter().collect()
 }
 
-/// A measured number beside a published one.
-fn beside(here: f64, published: f64) -> Verdict {
-    if (here / published - 1.0).abs() <= BAND {
-        Verdict::Confirmed
-    } else {
-        Verdict::Differs(format!("{:.2} times the published", here / published))
-    }
-}
-
 fn average(data: &Data<'_>, published: &Published) -> Draft {
     let errors = errors(data, published);
     let values: Vec<f64> = errors.iter().map(|(_, e)| *e).collect();
+    let rule = Rule::new(
+        "mean over programs",
+        Band::near(published.mean, BAND, Unit::Ratio),
+    )
+    .holding(published.mean, Unit::Ratio)
+    .else_differs();
     let found = (!values.is_empty()).then(|| {
         let summary = summarize(&values);
         let half = summary
@@ -62,7 +61,9 @@ fn average(data: &Data<'_>, published: &Published) -> Draft {
             percent(summary.mean),
             summary.count
         );
-        (here, beside(summary.mean, published.mean))
+        let how = format!("{:.2} times the published", summary.mean / published.mean);
+        let verdict = rule.judge_interval(summary.mean, summary.half_width, how);
+        (here, verdict)
     });
     Draft {
         section: Section::Accuracy,
@@ -72,10 +73,7 @@ fn average(data: &Data<'_>, published: &Published) -> Draft {
             percent(published.mean),
             published.study
         ),
-        rule: format!(
-            "confirmed within {:.0}% of the published mean; else differs",
-            100.0 * BAND
-        ),
+        rule: rule.text(),
         found,
     }
 }
@@ -84,21 +82,18 @@ fn greatest(data: &Data<'_>, published: &Published) -> Option<Draft> {
     let bound = published.greatest?;
     let errors = errors(data, published);
     let worst = errors.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    // The paper's number bounds every program's error.
+    let most = Band::at_most(bound * (1.0 + BAND), Unit::Ratio);
+    let rule = Rule::new("greatest of all programs", most).else_differs();
     let found = worst.map(|(program, error)| {
-        let verdict = match error <= bound * (1.0 + BAND) {
-            true => Verdict::Confirmed,
-            false => Verdict::Differs(format!("{:.2} times the published", error / bound)),
-        };
+        let verdict = rule.judge(error, format!("{:.2} times the published", error / bound));
         (format!("{} ({program})", percent(error)), verdict)
     });
     Some(Draft {
         section: Section::Accuracy,
         claim: format!("greatest error of {}", published.name),
         paper: format!("{} ({}, abstract)", percent(bound), published.study),
-        rule: format!(
-            "confirmed if no program errs by more than the published maximum and {:.0}% of it",
-            100.0 * BAND
-        ),
+        rule: rule.text(),
         found,
     })
 }
@@ -184,23 +179,18 @@ fn unbiased(data: &Data<'_>) -> Draft {
     }
 }
 
-/// Pearson's correlation.
-fn correlation(points: &[(f64, f64)]) -> f64 {
-    let count = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
-    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>();
-    let both = sum(&|p| (p.0 - x) * (p.1 - y));
-    both / (sum(&|p| (p.0 - x).powi(2)) * sum(&|p| (p.1 - y).powi(2))).sqrt()
-}
-
 fn width_explains(data: &Data<'_>) -> Draft {
     let points: Vec<(f64, f64)> = data
         .points("nci")
         .iter()
         .map(|p| (p.group, p.bias))
         .collect();
-    let found = (points.len() > 3).then(|| {
+    let rule = Rule::new(
+        "correlation of its bias and the instructions per committing cycle over programs and machines",
+        Band::at_least(CORRELATION, Unit::Plain),
+    );
+    let found = (points.len() > 3).then(|| correlation(&points)).flatten();
+    let found = found.map(|r| {
         let by_machine = data.machines().into_iter().filter_map(|machine| {
             let biases: Vec<f64> = data.biases(machine, "nci").into_values().collect();
             let groups: Vec<f64> = data.groups(machine).into_values().collect();
@@ -213,11 +203,7 @@ fn width_explains(data: &Data<'_>) -> Draft {
             })
         });
         let by_machine: Vec<String> = by_machine.collect();
-        let r = correlation(&points);
-        let verdict = match r >= CORRELATION {
-            true => Verdict::Confirmed,
-            false => Verdict::NotConfirmed,
-        };
+        let verdict = rule.judge(r, "");
         let here = format!(
             "correlation {r:.2} over {} runs; bias of NCI by instructions per committing cycle: {}",
             points.len(),
@@ -229,10 +215,7 @@ fn width_explains(data: &Data<'_>) -> Draft {
         section: Section::Explained,
         claim: "NCI errs with the number of instructions that commit together".to_string(),
         paper: "–".to_string(),
-        rule: format!(
-            "confirmed if its bias and the instructions per committing cycle correlate by at least {CORRELATION} over \
-             programs and machines"
-        ),
+        rule: rule.text(),
         found,
     }
 }
@@ -277,6 +260,11 @@ fn samples_explain(data: &Data<'_>) -> Draft {
         &data.errors(data.machine, "tip", "instruction"),
     );
     let published = PUBLISHED.iter().find(|p| p.policy == "tip");
+    let rule = Rule::new(
+        "mean error with a quarter of the samples over that with all",
+        Band::near(2.0, BAND, Unit::Plain),
+    )
+    .else_differs();
     let found = (!pairs.is_empty()).then(|| {
         let mean = |of: fn(&(f64, f64)) -> f64| {
             summarize(&pairs.iter().map(of).collect::<Vec<_>>()).mean
@@ -284,10 +272,7 @@ fn samples_explain(data: &Data<'_>) -> Draft {
         let (few, all) = (mean(|p| p.0), mean(|p| p.1));
         let ratio = few / all;
         let enough = published.map_or(0.0, |p| data.samples as f64 * (all / p.mean).powi(2));
-        let verdict = match (ratio / 2.0 - 1.0).abs() <= BAND {
-            true => Verdict::Confirmed,
-            false => Verdict::Differs(format!("by a factor of {ratio:.2}")),
-        };
+        let verdict = rule.judge(ratio, format!("by a factor of {ratio:.2}"));
         let here = format!(
             "{} with {} samples, {} with {}; by this law {enough:.0} samples give the published error",
             percent(few),
@@ -301,10 +286,7 @@ fn samples_explain(data: &Data<'_>) -> Draft {
         section: Section::Explained,
         claim: "TIP's error halves with four times the samples".to_string(),
         paper: "–".to_string(),
-        rule: format!(
-            "confirmed if the mean error with a quarter of the samples is twice as large, within {:.0}%",
-            100.0 * BAND
-        ),
+        rule: rule.text(),
         found,
     }
 }

@@ -20,7 +20,7 @@ pub use policy::{Energy, Goal, Work};
 
 use self::policy::{ByPhase, nanoseconds};
 use super::intervals::stamps;
-use crate::dcpi::correlation;
+use crate::correlation::correlation;
 use crate::measurement::Measurement;
 
 /// A setting of clock and prefetchers.
