@@ -14,6 +14,7 @@ use crate::commands::shadow::args::ShadowCommand;
 use crate::commands::shim::args::ShimCommand;
 use crate::commands::validate::ValidateArgs;
 use crate::examples;
+use crate::output::{OutFile, OutFolder};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hps_experiments::Part;
@@ -38,6 +39,9 @@ pub use tools::{
 #[derive(Debug, Parser)]
 #[command(name = "hps", version, propagate_version = true, after_long_help = examples::WHOLE)]
 pub struct Cli {
+    /// Overwrite files that hps did not write where an option names them for results
+    #[arg(long, global = true)]
+    pub force: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -102,8 +106,47 @@ pub enum Command {
     #[command(after_long_help = "Example:\n  hps man ~/.local/share/man/man1")]
     Man {
         /// Folder for the pages, such as ~/.local/share/man/man1
-        folder: PathBuf,
+        folder: OutFolder,
     },
+}
+
+/// The command that was chosen in the end, and its arguments.
+pub fn chosen<'a>(
+    mut command: &'a clap::Command,
+    mut matches: &'a clap::ArgMatches,
+) -> (&'a clap::Command, &'a clap::ArgMatches) {
+    while let Some((name, inner)) = matches.subcommand() {
+        let Some(found) = command.find_subcommand(name) else {
+            break;
+        };
+        (command, matches) = (found, inner);
+    }
+    (command, matches)
+}
+
+/// Options of the command among the arguments of the program that it runs.
+pub fn strays(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
+    let (command, matches) = chosen(command, matches);
+    let trailing = command
+        .get_arguments()
+        .find(|arg| arg.is_trailing_var_arg_set());
+    let words = trailing.and_then(|arg| matches.get_raw(arg.get_id().as_str()));
+    let words = words
+        .into_iter()
+        .flatten()
+        .skip(1)
+        .filter_map(|word| word.to_str());
+    let is_option = |word: &&str| {
+        let name = word
+            .strip_prefix("--")
+            .and_then(|rest| rest.split('=').next());
+        name.is_some_and(|name| {
+            command
+                .get_arguments()
+                .any(|arg| arg.get_long() == Some(name))
+        })
+    };
+    words.filter(is_option).map(str::to_string).collect()
 }
 
 /// Instruction sets by their names.
@@ -220,7 +263,7 @@ pub struct RunArgs {
     pub guest: GuestArgs,
     /// Write statistics as JSON to this file, which is made before the run
     #[arg(long, value_name = "FILE.json")]
-    pub stats_out: Option<PathBuf>,
+    pub stats_out: Option<OutFile>,
     /// Print statistics on standard error when the program ends
     #[arg(long)]
     pub stats: bool,
@@ -231,7 +274,7 @@ pub struct RunArgs {
     /// or `-` (standard output); to a FILE.txt as text: what issued when, beside what, in which pipe, and what it had
     /// waited for
     #[arg(long, value_name = "FILE", requires = "machine")]
-    pub trace: Option<PathBuf>,
+    pub trace: Option<OutFile>,
     /// Cycles that the pipeline log covers, as FROM..TO
     #[arg(
         long,
@@ -318,7 +361,8 @@ impl ReproduceArgs {
     pub fn folder(&self) -> PathBuf {
         let default = || self.paper.to_possible_value();
         let name = |value: clap::builder::PossibleValue| PathBuf::from(value.get_name());
-        (self.out.clone().or_else(|| default().map(name))).unwrap_or_default()
+        let given = self.out.as_deref().map(PathBuf::from);
+        given.or_else(|| default().map(name)).unwrap_or_default()
     }
 }
 
@@ -330,7 +374,7 @@ pub struct SweepArgs {
     pub spec: Option<PathBuf>,
     /// Folder for results, pictures and the report
     #[arg(long, value_name = "DIR", default_value = "hps-results")]
-    pub out: PathBuf,
+    pub out: OutFolder,
     /// Only these programs (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub program: Vec<String>,
@@ -458,7 +502,7 @@ pub struct ReproduceArgs {
     pub core: CoreKind,
     /// Folder for results, pictures and the report [default: the paper's name]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub out: Option<OutFolder>,
     /// Of hps-2005: only these figures and studies
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = PossibleValuesParser::new(hps_experiments::chapters()))]
     pub only: Vec<String>,

@@ -7,6 +7,8 @@ use anyhow::{Context, bail};
 use hps_profile::formats::{self, Format};
 use hps_profile::symbolized::SymbolizedProfile;
 
+use crate::output::ExportArg;
+
 /// A file to be written.
 pub struct Export {
     format: Format,
@@ -34,11 +36,21 @@ impl Export {
             }
         }
     }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its format.
+    pub fn format(&self) -> Format {
+        self.format
+    }
 }
 
 /// What the values of `--export` ask for.
-pub fn parse_all(texts: &[String]) -> anyhow::Result<Vec<Export>> {
-    texts.iter().map(|text| Export::parse(text)).collect()
+pub fn parse_all(texts: &[ExportArg]) -> anyhow::Result<Vec<Export>> {
+    texts.iter().map(|text| Export::parse(&text.0)).collect()
 }
 
 /// Writes the files.

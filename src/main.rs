@@ -16,6 +16,7 @@ mod commands;
 mod examples;
 mod export;
 mod listing;
+mod output;
 mod productions;
 mod program;
 mod progress;
@@ -24,7 +25,7 @@ mod text;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use hps_lab::host;
 
 /// Bytes of stack for all that a command does, whatever the host's limit for its first thread is.
@@ -47,8 +48,22 @@ fn main() -> ExitCode {
 }
 
 fn command() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match commands::dispatch(cli) {
+    let description = cli::Cli::command();
+    let matches = description.clone().get_matches();
+    let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if std::env::args_os().all(|word| word != "--") {
+        for option in cli::strays(&description, &matches) {
+            say!(
+                "hps: warning: {option} behind the program is an argument of the program; options of hps come before it, and \
+                 `--` before the program says that this is meant"
+            );
+        }
+    }
+    let checked = match cli.force {
+        true => Ok(()),
+        false => output::check(&description, &matches),
+    };
+    match checked.and_then(|()| commands::dispatch(cli)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             if is_broken_pipe(&error) {

@@ -67,6 +67,7 @@ pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
     page.add(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"generator\" content=\"HPS Lab\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
     ));
     page.contents(sections);

@@ -7,6 +7,7 @@ use hps_sim_core::image::Isa;
 
 use super::{CoreKind, GuestArgs, RegionArgs, isa};
 use crate::examples;
+use crate::output::{ExportArg, OutFile, OutFolder};
 
 /// A kind of profile on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -63,11 +64,11 @@ pub struct ProfileArgs {
     /// Write the profile for another tool, in the format that the end of the name or FORMAT says (may be repeated):
     /// pprof, firefox, speedscope, callgrind, folded, perf-script, flame-graph, llvm-samples
     #[arg(long, value_name = "[FORMAT:]FILE", conflicts_with = "kind")]
-    pub export: Vec<String>,
+    pub export: Vec<ExportArg>,
     /// Write the exact profile into this folder, a file for each key: instruction, block, line, function, context,
     /// event_stack, time_slice
     #[arg(long, value_name = "DIR", conflicts_with = "kind")]
-    pub save: Option<PathBuf>,
+    pub save: Option<OutFolder>,
     /// Show how the run goes over time
     #[arg(long, conflicts_with = "kind")]
     pub timeline: bool,
@@ -129,7 +130,7 @@ pub struct ProfileArgs {
     pub top: usize,
     /// Write everything as JSON to this file
     #[arg(long, value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
+    pub json: Option<OutFile>,
     #[command(flatten)]
     pub region: RegionArgs,
     #[command(flatten)]

@@ -1,12 +1,11 @@
 //! The command lines of `hps analyze` and `hps teach`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use hps_sim_core::image::Isa;
 
 use super::isa;
 use crate::examples;
+use crate::output::OutFile;
 
 /// `hps analyze`.
 #[derive(Debug, Args)]
@@ -41,7 +40,7 @@ pub struct TeachArgs {
     pub machine: String,
     /// Write the page to this file
     #[arg(long, value_name = "FILE.html", default_value = "hps-lesson.html")]
-    pub out: PathBuf,
+    pub out: OutFile,
     /// Only write the page, and do not open it
     #[arg(long)]
     pub no_open: bool,

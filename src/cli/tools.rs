@@ -7,6 +7,7 @@ use hps_sim_core::image::Isa;
 
 use super::{Size, isa};
 use crate::examples;
+use crate::output::{ImageArg, OutFile, OutFolder};
 
 /// `hps dise`.
 #[derive(Debug, Subcommand)]
@@ -91,7 +92,7 @@ pub struct ProgramsArgs {
     pub size: Size,
     /// Write the image of a program to a file, as NAME=FILE
     #[arg(long, value_name = "NAME=FILE")]
-    pub extract: Option<String>,
+    pub extract: Option<ImageArg>,
     /// JSON instead of a table
     #[arg(long)]
     pub json: bool,
@@ -120,7 +121,7 @@ pub struct SuiteBuildArgs {
     /// Where sources and results are kept [default: $XDG_CACHE_HOME/hps-lab/programs, or
     /// ~/.cache/hps-lab/programs]
     #[arg(long, value_name = "DIR")]
-    pub folder: Option<PathBuf>,
+    pub folder: Option<OutFolder>,
     /// Threads; 0: one for each processor
     #[arg(long, default_value_t = 0)]
     pub jobs: usize,
@@ -154,7 +155,7 @@ pub struct BenchArgs {
     pub runs: usize,
     /// Write the table as JSON to this file
     #[arg(long, value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
+    pub json: Option<OutFile>,
     /// Leave a mode out (may be repeated)
     #[arg(long, value_enum)]
     pub skip: Vec<Mode>,

@@ -9,6 +9,7 @@ mod cores;
 mod counters;
 mod descriptors;
 mod files;
+mod hostile;
 mod hosts;
 mod isa;
 mod manual;

@@ -59,7 +59,7 @@ fn options_behind_the_program_are_its_own() {
         0x0000_0073,
     ];
     let program = hps.program("echo", &[&code[..], &exit_with(0)].concat());
-    let run = hps.run(&["run", &program, "--stats", "--machine", "none"]);
+    let run = hps.run(&["run", "--", &program, "--stats", "--machine", "none"]);
     assert_eq!(
         (run.code, run.stdout.as_slice(), run.stderr.as_str()),
         (0, &b"--stats"[..], "")

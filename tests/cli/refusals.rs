@@ -172,3 +172,67 @@ fn a_run_that_cannot_begin_leaves_earlier_results_alone() {
     let kept = std::fs::read_to_string(&file).expect("the file");
     assert_eq!(kept, "of hours of work");
 }
+
+/// Ten mistakes of somebody's first hour: each ends at once with a line that says what to do.
+#[test]
+fn ten_first_mistakes_each_get_a_clear_line() {
+    let hps = Hps::new();
+    std::fs::write(hps.path("prog.c"), "int main() { return 0; }\n").expect("written");
+    std::fs::copy("/bin/true", hps.path("native")).expect("a program of the host");
+    let mistakes: [(&[&str], &str); 10] = [
+        (&["run"], "<PROG>"),
+        (
+            &["run", "nosuch"],
+            "neither a file nor a program that comes with the project",
+        ),
+        (&["run", "prog.c"], "link it statically"),
+        (&["run", "./native"], "not for RISC-V and not for Alpha"),
+        (&["run", "."], "Is a directory"),
+        (
+            &["run", "--machine", "hps4wide", "bwt"],
+            "there are: hps-4wide",
+        ),
+        (&["profile", "--with", "tpi", "bwt"], "tpi"),
+        (
+            &["profile", "--export", "out.json", "bwt"],
+            "write FORMAT:FILE",
+        ),
+        (
+            &["sweep", "nosuch.ron"],
+            "nosuch.ron: cannot read the sweep definition",
+        ),
+        (
+            &["dcpi", "calc", "main"],
+            "`hps dcpi collect PROGRAM --db dcpi-db` makes one",
+        ),
+    ];
+    for (words, said) in mistakes {
+        let run = hps.run(words);
+        assert_eq!(run.code, 2, "{words:?}: {}", run.stderr);
+        assert!(run.stderr.contains(said), "{words:?}: {}", run.stderr);
+        let errors = run.stderr.matches("error:").count();
+        assert_eq!(
+            (errors, run.stdout.len()),
+            (1, 0),
+            "{words:?}: {}",
+            run.stderr
+        );
+        // Refusals of the parser have the usage behind them.
+        let lines = run.stderr.lines().count();
+        assert!(
+            lines == 1 || run.stderr.starts_with("error:"),
+            "{words:?}: {}",
+            run.stderr
+        );
+    }
+    // An option behind the program goes to the program, and is said.
+    let program = hps.program("ok", &exit_with(0));
+    let run = hps.run(&["run", &program, "--stats"]);
+    assert!(
+        run.stderr.contains("--stats behind the program"),
+        "{}",
+        run.stderr
+    );
+    let run = hps.run(&["run", "--", &program, "--stats"]);
+    assert_eq!(run.stderr, "");
+}

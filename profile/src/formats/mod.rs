@@ -24,6 +24,8 @@ use std::path::Path;
 
 use crate::symbolized::SymbolizedProfile;
 
+pub use pprof::is_of_lab as is_pprof_of_lab;
+
 /// A format that other tools open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {

@@ -5,8 +5,9 @@
 //! no function is known has a function of its own that is called by the address, since some readers
 //! drop locations without one. Read by `go tool pprof`, and by many viewers.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
+use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use prost::Message;
 
@@ -25,6 +26,27 @@ pub(super) fn write(profile: &SymbolizedProfile, output: &mut dyn Write) -> io::
     zipped.finish()?;
     Ok(())
 }
+
+/// Whether a file is a pprof file that says that the lab wrote it. Reads at most [`MOST_READ`] bytes of it, unpacked.
+pub fn is_of_lab(file: impl Read) -> bool {
+    let mark = b"hps version: ";
+    let mut unpacked = GzDecoder::new(file).take(MOST_READ);
+    let mut seen = Vec::new();
+    loop {
+        let kept = seen.len().saturating_sub(mark.len());
+        seen.drain(..kept);
+        match unpacked.by_ref().take(1 << 16).read_to_end(&mut seen) {
+            Ok(read) if read > 0 => {}
+            _ => return false,
+        }
+        if seen.windows(mark.len()).any(|window| window == mark) {
+            return true;
+        }
+    }
+}
+
+/// Bytes that are looked through for the lab's mark.
+const MOST_READ: u64 = 256 << 20;
 
 fn message(profile: &SymbolizedProfile) -> Profile {
     // Text 0 is the empty one by definition.

@@ -38,6 +38,7 @@ type Seconds = [Option<f64>; MODES.len()];
 /// What was measured.
 #[derive(Debug, Serialize)]
 struct Bench {
+    format: &'static str,
     version: &'static str,
     size: &'static str,
     machine: String,
@@ -142,6 +143,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
     bar.finish_and_clear();
 
     let bench = Bench {
+        format: "hps-bench",
         version: env!("CARGO_PKG_VERSION"),
         size: size.arg(),
         machine: machine.name,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::examples;
+use crate::output::OutFolder;
 
 /// `hps cluster`.
 #[derive(Debug, Subcommand)]
@@ -23,7 +24,7 @@ pub enum ClusterCommand {
 pub struct MergeArgs {
     /// The folder for the joined results; what lies there is joined too
     #[arg(value_name = "INTO")]
-    pub into: PathBuf,
+    pub into: OutFolder,
     /// Folders with results of runs or of parts
     #[arg(value_name = "FROM", required = true)]
     pub from: Vec<PathBuf>,
@@ -34,7 +35,7 @@ pub struct MergeArgs {
 pub struct SlurmArgs {
     /// Folder for results [default: the command's]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub out: Option<OutFolder>,
     /// Parts, each a task of a job array; without it as many as keep each within --hours
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub parts: Option<u32>,

@@ -26,7 +26,7 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<u8> {
         Command::Sweep(run) => {
             run.parts = PartArgs::planning();
             run.out = args.out.clone().unwrap_or_else(|| run.out.clone());
-            run.out.clone()
+            run.out.to_path_buf()
         }
         Command::Reproduce(run) => {
             run.parts = PartArgs::planning();
@@ -36,7 +36,7 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<u8> {
         Command::Leaderboard(run) => {
             run.parts = PartArgs::planning();
             run.out = args.out.clone().unwrap_or_else(|| run.out.clone());
-            run.out.clone()
+            run.out.to_path_buf()
         }
         _ => bail!("only sweep, reproduce and leaderboard can be done in parts"),
     };

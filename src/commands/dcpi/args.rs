@@ -9,6 +9,7 @@ use hps_sim_core::image::Isa;
 
 use super::examples;
 use crate::cli::{GuestArgs, isa};
+use crate::output::{ExportArg, OutFile, OutFolder};
 
 /// `hps dcpi`.
 #[derive(Debug, Subcommand)]
@@ -54,7 +55,7 @@ pub enum DcpiCommand {
 pub struct CollectArgs {
     /// The folder of the database, made if there is none
     #[arg(long, value_name = "DIR", default_value = "dcpi-db")]
-    pub db: PathBuf,
+    pub db: OutFolder,
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
@@ -183,7 +184,7 @@ pub struct CfgArgs {
     pub set: SetArgs,
     /// The file, a picture if its name ends with `.svg`; the language of Graphviz on standard output without it
     #[arg(long, short, value_name = "FILE.svg|FILE.dot")]
-    pub out: Option<PathBuf>,
+    pub out: Option<OutFile>,
     /// The procedure, by its name
     #[arg(value_name = "PROCEDURE")]
     pub procedure: String,
@@ -196,7 +197,7 @@ pub struct PageArgs {
     pub set: SetArgs,
     /// The file
     #[arg(long, short, value_name = "FILE.html", default_value = "dcpi.html")]
-    pub out: PathBuf,
+    pub out: OutFile,
     /// How many procedures to show by instruction
     #[arg(long, default_value_t = 10)]
     pub top: usize,
@@ -213,7 +214,7 @@ pub struct ExportArgs {
     /// The files, each in the format that the end of its name or FORMAT says: pprof, firefox, speedscope, callgrind,
     /// folded, perf-script, flame-graph, llvm-samples
     #[arg(value_name = "[FORMAT:]FILE", required = true)]
-    pub files: Vec<String>,
+    pub files: Vec<ExportArg>,
 }
 
 fn range(text: &str) -> Result<Range, String> {

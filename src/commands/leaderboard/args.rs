@@ -7,6 +7,7 @@ use hps_sim_core::image::Isa;
 
 use crate::cli::{CoreKind, PartArgs, Size, isa};
 use crate::examples;
+use crate::output::OutFolder;
 
 /// `hps leaderboard`.
 #[derive(Debug, Args)]
@@ -66,7 +67,7 @@ pub struct LeaderboardArgs {
     pub stdin: Option<PathBuf>,
     /// Folder for results, pictures and the report
     #[arg(long, value_name = "DIR", default_value = "hps-leaderboard")]
-    pub out: PathBuf,
+    pub out: OutFolder,
     /// Print the board as JSON instead of a table
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,7 @@
 //! `hps programs build`: builds the suite and compares what it prints.
 
 use std::fs::File;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
@@ -40,7 +41,8 @@ pub fn build(args: &SuiteBuildArgs) -> anyhow::Result<u8> {
             .collect::<Result<_, _>>()?,
     };
     let isas = args.isa.map_or(Isa::ALL.to_vec(), |isa| vec![isa]);
-    let folder = args.folder.clone().unwrap_or_else(suite::default_folder);
+    let folder = args.folder.as_deref();
+    let folder = folder.map_or_else(suite::default_folder, Path::to_path_buf);
     let builder = Builder::new(&folder)?;
     let fetched = fetch(&builder, &programs, &isas, args.fetch);
     if args.fetch {

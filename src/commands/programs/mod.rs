@@ -47,7 +47,7 @@ pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
         None => {}
     }
     if let Some(order) = &args.extract {
-        extract(order, args.isa.unwrap_or(DEFAULT_ISA))?;
+        extract(&order.0, args.isa.unwrap_or(DEFAULT_ISA))?;
         return Ok(0);
     }
     let size = workload_size(args.size);

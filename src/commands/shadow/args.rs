@@ -8,6 +8,7 @@ use hps_sim_core::image::Isa;
 use super::examples;
 use super::native_args::RunArgs;
 use crate::cli::{CoreKind, GuestArgs, isa};
+use crate::output::OutFolder;
 
 /// `hps shadow`.
 #[derive(Debug, Subcommand)]
@@ -80,7 +81,7 @@ pub struct SimulateArgs {
     /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value, and with --streams data_stream): what shadows
     /// saw, and in `perfect` what there was
     #[arg(long, value_name = "DIR")]
-    pub save: Option<PathBuf>,
+    pub save: Option<OutFolder>,
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,

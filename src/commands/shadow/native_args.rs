@@ -1,8 +1,8 @@
 //! The command line of `hps shadow run`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
+use crate::output::{OutFile, OutFolder};
 use clap::Args;
 
 /// `hps shadow run`.
@@ -47,10 +47,10 @@ pub struct RunArgs {
     /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value): what shadows saw, and
     /// with --full, --end-to-end or --perfect, in `perfect`, what there was
     #[arg(long, value_name = "DIR")]
-    pub save: Option<PathBuf>,
+    pub save: Option<OutFolder>,
     /// Write what the report says, and each shadow, as JSON
     #[arg(long, value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
+    pub json: Option<OutFile>,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,

@@ -12,6 +12,7 @@ use hps_sim_core::image::Isa;
 
 use super::examples;
 use crate::cli::{GuestArgs, isa};
+use crate::output::{ExportArg, OutFile, OutFolder};
 
 /// `hps shim`.
 #[derive(Debug, Subcommand)]
@@ -161,7 +162,7 @@ pub struct SampleArgs {
     pub ring: Option<usize>,
     /// Keep raw samples in this file (needs --ring)
     #[arg(long, value_name = "FILE", requires = "ring")]
-    pub keep: Option<PathBuf>,
+    pub keep: Option<OutFile>,
     /// Read the stack of tags with each sample: shares of functions with all that they call
     #[arg(long, conflicts_with = "tally")]
     pub stacks: bool,
@@ -177,10 +178,10 @@ pub struct SampleArgs {
 pub struct OutArgs {
     /// Write a report with pictures and all numbers into this folder
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub out: Option<OutFolder>,
     /// Write the result as JSON to this file
     #[arg(long, value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
+    pub json: Option<OutFile>,
 }
 
 /// Files for other tools.
@@ -189,7 +190,7 @@ pub struct ExportArgs {
     /// Write the profile for another tool, in the format that the end of the name or FORMAT says (may be repeated):
     /// pprof, firefox, speedscope, callgrind, folded, perf-script, flame-graph, llvm-samples
     #[arg(long, value_name = "[FORMAT:]FILE")]
-    pub export: Vec<String>,
+    pub export: Vec<ExportArg>,
     /// Show the code of this function (a name, or an address as 0x1234) with its samples, instead of the table of tags
     #[arg(long, value_name = "FUNCTION")]
     pub annotate: Option<String>,
@@ -321,7 +322,7 @@ pub struct AnalyzeArgs {
     pub tolerance: f64,
     /// Write the analysis as JSON to this file
     #[arg(long, value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
+    pub json: Option<OutFile>,
     /// The file
     pub samples: PathBuf,
 }

@@ -9,6 +9,7 @@ use hps_sim_core::image::Isa;
 
 use crate::cli::{GuestArgs, Size, isa};
 use crate::examples;
+use crate::output::{OutFile, OutFolder};
 
 /// `hps validate`.
 #[derive(Debug, Args)]
@@ -67,7 +68,7 @@ pub struct ValidateArgs {
     /// Write a page for each program into this folder: time by function, calls, collectors of calls (stack-full,
     /// pairs-8k and sequence-8k, if --calls names no others), and how far samples are apart on both sides
     #[arg(long, value_name = "DIR")]
-    pub report: Option<PathBuf>,
+    pub report: Option<OutFolder>,
     /// Machine on which observers sit beside the program, on a core of their own
     #[arg(long, value_name = "NAME|FILE", default_value = "shim-haswell-like")]
     pub observed_on: String,
@@ -79,10 +80,10 @@ pub struct ValidateArgs {
     pub top: usize,
     /// Folder for what is compiled
     #[arg(long, value_name = "DIR", default_value = "hps-validate")]
-    pub out: PathBuf,
+    pub out: OutFolder,
     /// Write everything as JSON to this file
     #[arg(long, value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
+    pub json: Option<OutFile>,
     #[command(flatten)]
     pub guest: GuestArgs,
     /// Programs that come with the project (all without any); for a pair its arguments, which begin

@@ -120,7 +120,7 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     if let Some(folder) = &args.report {
         for comparison in &comparisons {
             let folder = match comparisons.len() {
-                1 => folder.clone(),
+                1 => folder.to_path_buf(),
                 _ => folder.join(&comparison.program),
             };
             let text = report::one(comparison, args.top);
@@ -134,6 +134,7 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     }
     if let Some(path) = &args.json {
         let document = json!({
+            "format": "hps-validation",
             "version": env!("CARGO_PKG_VERSION"),
             "machine": settings.machine.as_ref().map(MachineConfig::to_ron),
             "burst": settings.point.burst,
