@@ -357,7 +357,7 @@ impl<'a> Run<'a, '_> {
         copy.os.set_gate(Some(Box::new(gate)));
         let translation = self.cycles_of(sample.translated as f64 * costs.translate_ns);
         let terms = CopyTerms {
-            from_cycle: self.chip.stats().cycles + after + taken + translation,
+            from_cycle: self.chip.occupied_until() + after + taken + translation,
             instructions: self.options.sample,
             slowdown: costs.slowdown,
         };

@@ -140,11 +140,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.scheduler.clear_ready();
     }
 
-    /// The operating system has the context, whose pipeline is empty, until a cycle.
-    pub(super) fn sleep_until(&mut self, until: u64, now: u64) {
-        self.fetch.hold(until);
-        self.fetch.redirect(self.fetch.pc, Cause::Idle, until);
+    /// The operating system has the context, whose pipeline is empty, for a number of cycles, or, if that is not known
+    /// yet, until the context is woken. Returns the cycle in which it goes on.
+    pub(super) fn occupy(&mut self, now: u64, cycles: Option<u64>) -> u64 {
+        match cycles {
+            Some(cycles) => _ = self.fetch.hold(now, cycles),
+            None => self.fetch.sleep(now),
+        }
+        self.fetch.redirect(self.fetch.pc, Cause::Idle, now);
         self.last_commit = now;
+        self.fetch.held_until()
     }
 
     /// Whether nothing is in flight, and nothing will be before a later cycle: a sleeping observer.

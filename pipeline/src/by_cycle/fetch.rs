@@ -36,13 +36,18 @@ impl CodePage {
     };
 }
 
-/// Where fetch stands.
+/// The end of a sleep whose length is not known yet.
+const ASLEEP: u64 = u64::MAX;
+
+/// Where fetch stands. Reasons that hold it up follow each other: none shortens another one.
 #[derive(Clone)]
 pub(super) struct FetchState {
     pub pc: u64,
     pub stall_until: u64,
-    /// The context is held up until then, wherever fetch is turned.
+    /// The context is held up until then, wherever fetch is turned. [`ASLEEP`]: until it is woken.
     held_until: u64,
+    /// Cycles for which it is held up behind its waking.
+    owed: u64,
     /// Fetch does not know where to go on until decode or execute turns it.
     pub waiting: bool,
     line: u64,
@@ -56,16 +61,43 @@ impl FetchState {
             pc,
             stall_until: 0,
             held_until: 0,
+            owed: 0,
             waiting: false,
             line: NO_LINE,
             gap: Cause::Frontend,
         }
     }
 
-    /// Fetches nothing before a cycle.
-    pub fn hold(&mut self, until: u64) {
-        self.held_until = until;
-        self.stall_until = self.stall_until.max(until);
+    /// Fetches nothing for a number of cycles, from `now` on or from the end of what holds it up already. Returns the
+    /// cycle in which it goes on.
+    pub fn hold(&mut self, now: u64, cycles: u64) -> u64 {
+        if self.held_until == ASLEEP {
+            self.owed += cycles;
+        } else {
+            self.held_until = self.held_until.max(now).saturating_add(cycles);
+            self.stall_until = self.stall_until.max(self.held_until);
+        }
+        self.held_until
+    }
+
+    /// Fetches nothing from `now` on, until it is woken.
+    pub fn sleep(&mut self, now: u64) {
+        if self.held_until != ASLEEP {
+            self.owed = self.held_until.saturating_sub(now);
+        }
+        self.held_until = ASLEEP;
+        self.stall_until = ASLEEP;
+    }
+
+    /// The sleep ends in a cycle, behind which everything comes that would have held it up meanwhile.
+    pub fn wake(&mut self, at: u64) {
+        self.held_until = at + std::mem::take(&mut self.owed);
+        self.stall_until = self.held_until;
+    }
+
+    /// Nothing holds it up any more.
+    pub fn release(&mut self) {
+        (self.held_until, self.owed) = (0, 0);
     }
 
     /// The cycle up to which it was held up last.
@@ -75,14 +107,11 @@ impl FetchState {
 
     /// Turns fetch to `pc`.
     pub fn redirect(&mut self, pc: u64, gap: Cause, from_cycle: u64) {
-        *self = FetchState {
-            pc,
-            stall_until: from_cycle.max(self.held_until),
-            held_until: self.held_until,
-            waiting: false,
-            line: NO_LINE,
-            gap,
-        };
+        self.pc = pc;
+        self.stall_until = from_cycle.max(self.held_until);
+        self.waiting = false;
+        self.line = NO_LINE;
+        self.gap = gap;
     }
 }
 

@@ -159,24 +159,46 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             && first.context.is_between_instructions(&first.resources)
     }
 
-    /// The operating system has the context of the program for so many cycles, from a [boundary](Self::run_to_boundary) on:
-    /// the pipeline is empty meanwhile. Gives the cycle in which the program goes on.
+    /// The operating system has the context of the program for so many cycles, from a [boundary](Self::run_to_boundary)
+    /// on, or from where it has [done](Self::occupied_until) what it does already: the pipeline is empty meanwhile. Gives
+    /// the cycle in which the program goes on.
     pub fn occupy(&mut self, cycles: u64) -> u64 {
-        let one = &mut self.processors[0];
-        let until = one.resources.now.saturating_add(cycles);
-        one.context.settle(&mut one.resources);
-        one.context.empty_between_cycles(&mut one.resources);
-        self.sleep_until(0, until);
-        until
+        self.empty(0);
+        self.occupy_context(0, Some(cycles))
     }
 
-    /// A context fetches nothing before a cycle. Its pipeline is empty.
-    pub(super) fn sleep_until(&mut self, number: usize, until: u64) {
+    /// The cycle in which the program goes on that the operating system has interrupted; this one if it runs.
+    #[must_use]
+    pub fn occupied_until(&self) -> u64 {
+        let first = &self.processors[0];
+        first.context.fetch.held_until().max(first.resources.now)
+    }
+
+    /// Nothing is in flight on a context.
+    pub(super) fn empty(&mut self, number: usize) {
         let one = &mut self.processors[number];
-        one.context.sleep_until(until, one.resources.now);
+        one.context.settle(&mut one.resources);
+        one.context.empty_between_cycles(&mut one.resources);
+    }
+
+    /// The operating system has a context, whose pipeline is empty, for so many cycles more, or until
+    /// [`wake`](Self::wake). Gives the cycle in which it goes on.
+    pub(super) fn occupy_context(&mut self, number: usize, cycles: Option<u64>) -> u64 {
+        let one = &mut self.processors[number];
+        let until = one.context.occupy(one.resources.now, cycles);
         // It may have stores on their way.
         let next = one.resources.now + u64::from(!one.resources.paused);
         one.next_cycle = one.next_cycle.min(next);
+        until
+    }
+
+    /// The operating system leaves a context in a cycle, unless something else occupies it.
+    pub(super) fn wake(&mut self, number: usize, at: u64) {
+        let one = &mut self.processors[number];
+        one.context.fetch.wake(at);
+        let next = one.resources.now + u64::from(!one.resources.paused);
+        one.next_cycle = one.next_cycle.min(next);
+        one.context.last_commit = one.resources.now;
     }
 
     /// A copy of the program as it is, between two instructions of it, for [`place_copy`](Self::place_copy) or another
@@ -273,8 +295,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         resources.memory.set_place(&context.place);
         resources.memory.forget_translations();
         context.resume = disepc;
-        context.fetch.hold(terms.from_cycle);
-        context.fetch.redirect(pc, Cause::Idle, terms.from_cycle);
+        let before = terms.from_cycle.saturating_sub(now);
+        context.fetch.hold(now, before);
+        context.fetch.redirect(pc, Cause::Idle, now);
         context.rests = false;
         context.last_commit = now;
         one.next_cycle = now + 1;
@@ -299,7 +322,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// The program waits until a copy ends. Gives for how many cycles.
     pub fn wait_for_copy(&mut self) -> u64 {
         let before = self.processors[0].resources.now;
-        self.occupy(u64::MAX);
+        self.empty(0);
+        self.occupy_context(0, None);
         self.plan_turns();
         while self.copies() > 0 && self.copies.as_ref().is_some_and(|all| all.ended.is_empty()) {
             if self.step_copies(NEVER, ANY).is_none() {
@@ -311,7 +335,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         let cycle = ended.map_or(0, |copy| copy.cycles.1);
         self.processors[0].skip_to(cycle);
         let now = self.processors[0].resources.now;
-        self.sleep_until(0, now + 1);
+        self.wake(0, now + 1);
         now - before
     }
 }
@@ -411,9 +435,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             return;
         };
         if now >= copy.paced_at && copy.terms.slowdown > 1.0 {
-            let until = now + ((copy.terms.slowdown - 1.0) * PACE as f64) as u64;
-            copy.paced_at = until + PACE;
-            self.processors[number].context.fetch.hold(until);
+            let cycles = ((copy.terms.slowdown - 1.0) * PACE as f64) as u64;
+            copy.paced_at = now + cycles + PACE;
+            self.processors[number].context.fetch.hold(now, cycles);
         }
     }
 
@@ -434,7 +458,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         context.empty_between_cycles(resources);
         let process = std::mem::replace(&mut context.process, copy.vacant.0);
         let probe = std::mem::replace(&mut context.probe, copy.vacant.1);
-        context.fetch.hold(0);
+        context.fetch.release();
         context.rest();
         context.process.os.take_changes();
         one.next_cycle = u64::MAX;

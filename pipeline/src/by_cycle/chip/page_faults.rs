@@ -191,9 +191,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             done: 0,
             from: now,
         });
-        one.context.settle(&mut one.resources);
-        one.context.empty_between_cycles(&mut one.resources);
-        self.sleep_until(number, u64::MAX);
+        self.empty(number);
+        self.occupy_context(number, None);
     }
 
     /// The service with the next step: its cycle, and the context.
@@ -243,7 +242,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             let until = over + 1;
             sharer.faults.cycles += until - service.from;
             sharer.service = None;
-            self.sleep_until(number, until);
+            self.wake(number, until);
         } else {
             *service = Service {
                 cycle: over + copies.fault_cycles,

@@ -118,12 +118,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         self.lend_to(0);
     }
 
-    /// Holds up a context for so many cycles: it fetches nothing meanwhile, as if something else ran on it, while what it
-    /// has fetched goes on. Gives the cycle in which that begins.
+    /// Holds up a context for so many cycles, behind whatever holds it up already: it fetches nothing meanwhile, as if
+    /// something else ran on it, while what it has fetched goes on. Gives the cycle in which it was asked for.
     pub fn hold(&mut self, processor: usize, cycles: u64) -> u64 {
         let now = self.processors[0].resources.now;
         let fetch = &mut self.processors[processor].context.fetch;
-        fetch.hold(now.saturating_add(cycles));
+        fetch.hold(now, cycles);
         now
     }
 
