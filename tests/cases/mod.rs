@@ -5,6 +5,7 @@ use crate::support;
 
 pub mod build;
 
+mod contention;
 mod cores;
 mod counters;
 mod descriptors;
