@@ -28,12 +28,21 @@ pub trait FunctionalLoop<P: Probe>: DecodeEditor + Sized {
     fn run(machine: &mut Machine<Self>, probe: &mut P, limit: u64) -> Stop;
 }
 
+/// An editor whose loops under a probe are compiled for the cycle-driven core alone, for a caller that drives a chip.
+pub trait ChipLoop<P: PipelineProbe>: DecodeEditor + Sized {
+    /// Runs a chip as [`Chip::run`] does.
+    fn run_chip(chip: &mut Chip<Self, P>, limit: u64) -> Stop;
+
+    /// Runs a chip to the end of a cycle as [`Chip::run_to_cycle`] does.
+    fn run_chip_to(chip: &mut Chip<Self, P>, cycle: u64) -> Option<Stop>;
+}
+
 /// An editor whose timed loops under a probe are compiled: see [`timed_loops!`](crate::timed_loops).
 #[diagnostic::on_unimplemented(
     message = "no crate has compiled the timed loops of `{Self}` under `{P}`",
     note = "call `run_here` instead of `run`, which compiles them in this crate"
 )]
-pub trait TimedLoop<P: PipelineProbe>: DecodeEditor + Sized {
+pub trait TimedLoop<P: PipelineProbe>: ChipLoop<P> {
     /// Makes a core as [`EitherCore::with`] does.
     ///
     /// # Errors
@@ -51,15 +60,6 @@ pub trait TimedLoop<P: PipelineProbe>: DecodeEditor + Sized {
 
     /// Ends a core's life as [`EitherCore::finish`] does.
     fn finish(core: EitherCore<Self, P>) -> Finished<Self, P>;
-}
-
-/// An editor whose loops under a probe are compiled for the cycle-driven core alone, where the lab itself drives a chip.
-pub trait ChipLoop<P: PipelineProbe>: DecodeEditor + Sized {
-    /// Runs a chip as [`Chip::run`] does.
-    fn run_chip(chip: &mut Chip<Self, P>, limit: u64) -> Stop;
-
-    /// Runs a chip to the end of a cycle as [`Chip::run_to_cycle`] does.
-    fn run_chip_to(chip: &mut Chip<Self, P>, cycle: u64) -> Option<Stop>;
 }
 
 /// An editor whose loops of sampled timing are compiled.
@@ -106,6 +106,22 @@ macro_rules! functional_loops {
 macro_rules! timed_loops {
     ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
         $($(
+            impl $crate::ChipLoop<$probe> for $editor {
+                fn run_chip(
+                    chip: &mut ::hps_pipeline::core::Chip<Self, $probe>,
+                    limit: u64,
+                ) -> ::hps_sim_core::machine::Stop {
+                    chip.run(limit)
+                }
+
+                fn run_chip_to(
+                    chip: &mut ::hps_pipeline::core::Chip<Self, $probe>,
+                    cycle: u64,
+                ) -> ::std::option::Option<::hps_sim_core::machine::Stop> {
+                    chip.run_to_cycle(cycle)
+                }
+            }
+
             impl $crate::TimedLoop<$probe> for $editor {
                 fn core(
                     kind: ::hps_pipeline::core::CoreKind,

@@ -105,8 +105,25 @@ mod absent {
         };
     }
 
+    macro_rules! no_chip_loops {
+        ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
+            $($(
+                impl ChipLoop<$probe> for $editor {
+                    fn run_chip(_: &mut Chip<Self, $probe>, _: u64) -> Stop {
+                        absent::absent()
+                    }
+
+                    fn run_chip_to(_: &mut Chip<Self, $probe>, _: u64) -> Option<Stop> {
+                        absent::absent()
+                    }
+                }
+            )+)+
+        };
+    }
+
     macro_rules! no_timed_loops {
         ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
+            no_chip_loops! { $($editor: $($probe),+);+ }
             $($(
                 impl $crate::TimedLoop<$probe> for $editor {
                     fn core(
@@ -129,22 +146,6 @@ mod absent {
                     fn finish(
                         _: ::hps_pipeline::core::EitherCore<Self, $probe>,
                     ) -> ::hps_pipeline::core::Finished<Self, $probe> {
-                        absent::absent()
-                    }
-                }
-            )+)+
-        };
-    }
-
-    macro_rules! no_chip_loops {
-        ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
-            $($(
-                impl ChipLoop<$probe> for $editor {
-                    fn run_chip(_: &mut Chip<Self, $probe>, _: u64) -> Stop {
-                        absent::absent()
-                    }
-
-                    fn run_chip_to(_: &mut Chip<Self, $probe>, _: u64) -> Option<Stop> {
                         absent::absent()
                     }
                 }

@@ -4,7 +4,7 @@ use anyhow::{Context, anyhow};
 use hps_dcpi::collect::{DELIVERY_CYCLES, Follow, Observer, Plan};
 use hps_dcpi::database::{Database, Header};
 use hps_dcpi::samples::{Counts, Event};
-use hps_lab::{Lab, Timed, TimedLoop, VERSION};
+use hps_lab::{ChipLoop, Lab, Timed, VERSION};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::EitherCore;
 use hps_pipeline::pmu::{CounterConfig, Turns};
