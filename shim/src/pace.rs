@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::clock;
@@ -69,6 +69,7 @@ impl std::fmt::Display for Pace {
 pub struct Pacer {
     pace: Pace,
     next: u64,
+    due_ns: u64,
     random: u64,
 }
 
@@ -80,6 +81,7 @@ impl Pacer {
         Self {
             pace,
             next: now,
+            due_ns: monotonic_ns(),
             random: now | 1,
         }
     }
@@ -95,7 +97,37 @@ impl Pacer {
                 }
             }
             Pace::Cycles(cycles) => self.spin(cycles, stop),
-            Pace::Sleep(ns) => sleep(ns, stop),
+            Pace::Sleep(ns) => self.sleep(ns, stop),
+        }
+    }
+
+    /// Sleeps until a period after the end of the sleep before, so that what waking and sampling take does not make
+    /// periods longer; in slices, so that a stop is seen within 10 ms.
+    #[inline(never)]
+    fn sleep(&mut self, ns: u64, stop: &AtomicBool) {
+        const SLICE: u64 = 10_000_000;
+        let mut now = monotonic_ns();
+        self.due_ns = self.due_ns.saturating_add(ns);
+        // Behind by more than a period: the missed samples are not made up for.
+        if now > self.due_ns.saturating_add(ns) {
+            self.due_ns = now;
+        }
+        while now < self.due_ns && !stop.load(Ordering::Relaxed) {
+            let until = self.due_ns.min(now + SLICE);
+            let time = libc::timespec {
+                tv_sec: (until / 1_000_000_000) as libc::time_t,
+                tv_nsec: (until % 1_000_000_000) as libc::c_long,
+            };
+            // SAFETY: a valid time; nothing is written without a place for what is left.
+            unsafe {
+                libc::clock_nanosleep(
+                    libc::CLOCK_MONOTONIC,
+                    libc::TIMER_ABSTIME,
+                    &raw const time,
+                    std::ptr::null_mut(),
+                )
+            };
+            now = monotonic_ns();
         }
     }
 
@@ -128,16 +160,10 @@ pub fn wake_on_time() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize) };
 }
 
-/// Sleeps in slices, so that a stop is seen within 10 ms.
-#[inline(never)]
-fn sleep(ns: u64, stop: &AtomicBool) {
-    const SLICE: u64 = 10_000_000;
-    let mut left = ns;
-    while left > 0 && !stop.load(Ordering::Relaxed) {
-        let part = left.min(SLICE);
-        std::thread::sleep(Duration::from_nanos(part));
-        left -= part;
-    }
+/// Nanoseconds of the system's clock that only goes forward.
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[cfg(test)]
@@ -173,6 +199,23 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn sleeps_end_a_period_after_the_one_before_and_what_is_missed_is_not_made_up_for() {
+        const PERIOD: u64 = 60_000_000_000;
+        let stop = AtomicBool::new(true);
+        let mut pacer = Pacer::new(Pace::Sleep(PERIOD));
+        let first = pacer.due_ns;
+        for waits in 1..4 {
+            pacer.wait(&stop);
+            assert_eq!(pacer.due_ns, first + waits * PERIOD);
+        }
+        pacer.due_ns = 0;
+        let before = monotonic_ns();
+        pacer.pace = Pace::Sleep(1);
+        pacer.wait(&stop);
+        assert!(pacer.due_ns >= before);
     }
 
     #[test]

@@ -47,7 +47,8 @@ static void take_line(const char *line, int collects) {
     }
   }
   if (rights[3] != 's' || !collects) return;
-  if (rights[1] != 'w') {
+  /* Memory that is sealed, or counts who is attached, notices readers too. */
+  if (rights[1] != 'w' && !begins(path, "/memfd:") && !begins(path, "/SYSV")) {
     if (shares == sizeof shared / sizeof *shared) end_shadow(SHARED_MEMORY, 0);
     shared[shares++] = r;
     return;

@@ -70,14 +70,15 @@ int main(int argc, char **argv) {
   close(open_file("written"));
   for (int round = 0; round < rounds; round++) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct epoll_event event = {.events = EPOLLIN};
+    struct epoll_event event = {.events = EPOLLIN}, ready[2];
     struct shmid_ds segment;
     int lock = open_file("flock"), ofd = open_file("ofd"), mapped = open_file("mapped"), written, leased, own_lease;
     int stale[2], ends[2], pair[2], port, master, slave, counter, watch = -1, sealed, shared;
     uint32_t *in_file, *in_memory, *in_segment;
-    must(flock(lock, LOCK_EX | LOCK_NB), "the first flock");
-    must(ofd_lock(ofd), "the first lock");
-    must(flock(mapped, LOCK_EX | LOCK_NB), "the first lock of what is mapped");
+    void *read_memory, *read_segment;
+    differences[FLOCK] += flock(lock, LOCK_EX | LOCK_NB) != 0;
+    differences[OFD] += ofd_lock(ofd) != 0;
+    differences[MAPPED] += flock(mapped, LOCK_EX | LOCK_NB) != 0;
     must(ftruncate(mapped, 4096), "ftruncate");
     in_file = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mapped, 0);
     must(pipe2(stale, O_CLOEXEC), "pipe");
@@ -94,12 +95,14 @@ int main(int argc, char **argv) {
     sealed = must(memfd_create("sealed", MFD_ALLOW_SEALING | MFD_CLOEXEC), "memfd");
     must(ftruncate(sealed, 4096), "ftruncate");
     in_memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, sealed, 0);
+    read_memory = mmap(NULL, 4096, PROT_READ, MAP_SHARED, sealed, 0);
     shared = must(shmget(IPC_PRIVATE, 4096, 0600), "shmget");
     in_segment = shmat(shared, NULL, 0);
+    read_segment = shmat(shared, NULL, SHM_RDONLY);
     if (in_file == MAP_FAILED || in_memory == MAP_FAILED || in_segment == (void *)-1) return 3;
     leased = open_file("leased");
     own_lease = open_file("own-lease");
-    must(fcntl(own_lease, F_SETLEASE, F_WRLCK), "a lease");
+    differences[LEASE] += fcntl(own_lease, F_SETLEASE, F_WRLCK) != 0;
     if (round % 2) { /* without: shadows may read files */
       watch = must(inotify_init1(IN_CLOEXEC | IN_NONBLOCK), "inotify");
       must(inotify_add_watch(watch, "written", IN_ALL_EVENTS), "a watch");
@@ -129,9 +132,9 @@ int main(int argc, char **argv) {
     mapped = open_file("mapped");
     differences[MAPPED] += flock(mapped, LOCK_EX | LOCK_NB) != 0;
     close(stale[0]);
-    differences[EPOLL] += epoll_wait(epoll, &event, 1, 0) != 1; /* the counter */
+    differences[EPOLL] += epoll_wait(epoll, ready, 2, 0) != 1; /* the counter */
     close(counter);
-    differences[EVENT] += epoll_wait(epoll, &event, 1, 0) != 0;
+    differences[EVENT] += epoll_wait(epoll, ready, 2, 0) != 0;
     close(ends[1]);
     differences[PIPE] += read(ends[0], buffer, 1) != 0;
     close(pair[1]);
@@ -142,8 +145,10 @@ int main(int argc, char **argv) {
     close(slave);
     differences[PTY] += read(master, buffer, 1) != -1 || errno != EIO;
     munmap(in_memory, 4096);
+    munmap(read_memory, 4096);
     differences[SEAL] += fcntl(sealed, F_ADD_SEALS, F_SEAL_WRITE) != 0;
     shmdt(in_segment);
+    shmdt(read_segment);
     shmctl(shared, IPC_STAT, &segment);
     differences[SEGMENT] += segment.shm_nattch != 0;
     shmctl(shared, IPC_RMID, NULL);
