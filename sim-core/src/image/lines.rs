@@ -1,13 +1,19 @@
 //! Source lines from DWARF, read when the first question comes.
 
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use addr2line::Context;
-use gimli::{AttributeValue, Dwarf, EndianArcSlice, LittleEndian, SectionId, Unit, UnitOffset};
+use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
+use gimli::{
+    AttributeValue, Dwarf, DwarfPackage, EndianArcSlice, LittleEndian, Reader as _, Unit,
+    UnitOffset,
+};
 use object::{Object, ObjectSection};
 
 use super::SourceFrame;
+use super::debug_files::DebugFiles;
 
 /// Debug information that unpacks to more than this is treated as absent, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 1 << 30;
@@ -54,6 +60,7 @@ const MOST_ORIGINS: usize = 8;
 #[derive(Default)]
 pub(super) struct SourceLines {
     context: OnceLock<Option<Mutex<Tables>>>,
+    files: Arc<DebugFiles>,
 }
 
 /// Functions with their lines, and what `addr2line` does not tell of lines.
@@ -61,9 +68,61 @@ struct Tables {
     context: Context<Reader>,
     /// The discriminator from each address on, where it changes; in ascending order.
     discriminators: Vec<(u64, u32)>,
+    files: Arc<DebugFiles>,
+    /// All split debug information in one file, read when the first part is asked for.
+    package: OnceCell<Option<DwarfPackage<Reader>>>,
 }
 
 impl Tables {
+    /// The answer to a question, for which files with split debug information are read.
+    fn answer<L: LookupContinuation<Buf = Reader>>(
+        &self,
+        mut result: LookupResult<L>,
+    ) -> L::Output {
+        loop {
+            match result {
+                LookupResult::Output(output) => return output,
+                LookupResult::Load { load, continuation } => {
+                    result = continuation.resume(self.split(load));
+                }
+            }
+        }
+    }
+
+    /// The split debug information of one unit.
+    fn split(&self, load: SplitDwarfLoad<Reader>) -> Option<Arc<Dwarf<Reader>>> {
+        let package = self.package.get_or_init(|| {
+            let bytes = self.files.package()?;
+            let mut sections = Sections::of(&bytes)?;
+            let empty = Reader::new(Arc::from([]), LittleEndian);
+            let load = |id: gimli::SectionId| sections.load(id.dwo_name());
+            DwarfPackage::load(load, empty).ok()
+        });
+        if let Some(package) = package
+            && let Ok(Some(unit)) = package.find_cu(load.dwo_id, &load.parent)
+        {
+            return Some(Arc::new(unit));
+        }
+        let path = |reader: &Reader| {
+            let bytes = reader.to_slice().ok()?;
+            Some(PathBuf::from(String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        let compiled_in = load.comp_dir.as_ref().and_then(path).unwrap_or_default();
+        let name = load.path.as_ref().and_then(path)?;
+        let parse = |bytes: &[u8]| {
+            let mut sections = Sections::of(bytes)?;
+            let dwarf = Dwarf::load(|id| sections.load(id.dwo_name())).ok()?;
+            let header = dwarf.units().next().ok()??;
+            let unit = dwarf.unit(header).ok()?;
+            (unit.dwo_id == Some(load.dwo_id)).then_some(dwarf)
+        };
+        let is_right = |bytes: &[u8]| parse(bytes).is_some();
+        let bytes = self.files.split(&compiled_in, &name, is_right)?;
+        let mut dwarf = parse(&bytes)?;
+        dwarf.make_dwo(&load.parent);
+        Some(Arc::new(dwarf))
+    }
+
     fn discriminator(&self, addr: u64) -> u32 {
         let next = self.discriminators.partition_point(|&(at, _)| at <= addr);
         let row = next.checked_sub(1).map(|at| self.discriminators[at]);
@@ -72,11 +131,24 @@ impl Tables {
 }
 
 impl SourceLines {
+    /// The lines of the program of this file, whose debug information may lie in files beside it.
+    pub(super) fn beside(program: &Path) -> SourceLines {
+        SourceLines {
+            files: Arc::new(DebugFiles::beside(program)),
+            ..SourceLines::default()
+        }
+    }
+
+    /// Files with debug information that were looked for and not found, a sentence each.
+    pub(super) fn missing(&self) -> Vec<String> {
+        self.files.missing()
+    }
+
     /// The line table, read at the first question.
     fn context(&self, bytes: &[u8]) -> Option<MutexGuard<'_, Tables>> {
         let context = self
             .context
-            .get_or_init(|| quietly(|| build(bytes)).map(Mutex::new));
+            .get_or_init(|| quietly(|| build(bytes, &self.files)).map(Mutex::new));
         context.as_ref()?.lock().ok()
     }
 
@@ -87,8 +159,8 @@ impl SourceLines {
         };
         let frames = quietly(|| {
             let context = &tables.context;
-            let unit = context.find_dwarf_and_unit(addr).skip_all_loads();
-            let mut found = context.find_frames(addr).skip_all_loads().ok()?;
+            let unit = tables.answer(context.find_dwarf_and_unit(addr));
+            let mut found = tables.answer(context.find_frames(addr)).ok()?;
             let mut frames = Vec::new();
             let mut discriminator = tables.discriminator(addr);
             while let Some(frame) = found.next().ok()? {
@@ -190,25 +262,58 @@ fn quietly<T>(f: impl FnOnce() -> Option<T>) -> Option<T> {
     catch_unwind(AssertUnwindSafe(f)).ok().flatten()
 }
 
-fn build(bytes: &[u8]) -> Option<Tables> {
-    let file = object::File::parse(bytes).ok()?;
-    let mut left = most_unpacked(bytes.len());
-    // A part of debug information would tell wrong lines.
-    if unpacked(&file) > left {
-        return None;
+/// The sections of a file, unpacked up to a limit.
+struct Sections<'a> {
+    file: object::File<'a>,
+    left: u64,
+}
+
+impl<'a> Sections<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let file = object::File::parse(bytes).ok()?;
+        let left = most_unpacked(bytes.len());
+        // A part of debug information would tell wrong lines.
+        (unpacked(&file) <= left).then_some(Sections { file, left })
     }
-    let mut load = |id: SectionId| -> Result<Reader, ()> {
-        let Some(section) = file.section_by_name(id.name()) else {
+
+    /// A section by its name; one that is not there is empty.
+    fn load(&mut self, name: Option<&str>) -> gimli::Result<Reader> {
+        let Some(section) = name.and_then(|name| self.file.section_by_name(name)) else {
             return Ok(Reader::new(Arc::from([]), LittleEndian));
         };
-        let data = section.compressed_data().map_err(|_| ())?;
-        left = left.checked_sub(data.uncompressed_size).ok_or(())?;
-        let data = data.decompress().map_err(|_| ())?;
+        let unreadable = |_| gimli::Error::Io;
+        let data = section.compressed_data().map_err(unreadable)?;
+        self.left = (self.left.checked_sub(data.uncompressed_size)).ok_or(gimli::Error::Io)?;
+        let data = data.decompress().map_err(unreadable)?;
         Ok(Reader::new(Arc::from(data.as_ref()), LittleEndian))
+    }
+}
+
+fn build(bytes: &[u8], files: &Arc<DebugFiles>) -> Option<Tables> {
+    let mut sections = Sections::of(bytes)?;
+    let has_own = |file: &object::File<'_>| {
+        let info = file.section_by_name(".debug_info");
+        info.is_some_and(|info| info.size() > 0)
     };
-    let dwarf = Arc::new(Dwarf::load(&mut load).ok()?);
+    let separate = match has_own(&sections.file) {
+        true => None,
+        false => files.separate(&sections.file),
+    };
+    let at = separate.as_ref().map(|(path, _)| path.as_path());
+    if let Some((_, bytes)) = &separate {
+        sections = Sections::of(bytes)?;
+    }
+    let mut dwarf = Dwarf::load(|id| sections.load(Some(id.name()))).ok()?;
+    if let Some(bytes) = files.supplementary(&sections.file, at)
+        && let Some(mut shared) = Sections::of(&bytes)
+    {
+        dwarf.load_sup(|id| shared.load(Some(id.name()))).ok()?;
+    }
+    let dwarf = Arc::new(dwarf);
     Some(Tables {
         discriminators: discriminators(&dwarf).unwrap_or_default(),
         context: Context::from_arc_dwarf(dwarf).ok()?,
+        files: Arc::clone(files),
+        package: OnceCell::new(),
     })
 }

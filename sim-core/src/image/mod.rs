@@ -6,6 +6,7 @@
 //! more memory than its own size. Addresses in a [`ProgramImage`] are those of the running
 //! program: a position-independent image is placed at [`layout::PIE_BASE`] once, here.
 
+mod debug_files;
 mod ecoff;
 mod elf;
 mod lines;
@@ -224,7 +225,11 @@ impl ProgramImage {
             io::ErrorKind::FileTooLarge => too_large(),
             _ => read(cause),
         })?;
-        Self::parse(&bytes, &name)
+        let lines = SourceLines::beside(path);
+        Ok(ProgramImage {
+            lines,
+            ..Self::parse(&bytes, &name)?
+        })
     }
 
     /// Checks the bytes of a file. `name` is for messages.
@@ -290,6 +295,12 @@ impl ProgramImage {
             .map(Segment::end)
             .max()
             .unwrap_or(layout::LOWEST)
+    }
+
+    /// Files with debug information that have been looked for and not found so far, a sentence each.
+    #[must_use]
+    pub fn missing_debug_files(&self) -> Vec<String> {
+        self.lines.missing()
     }
 
     /// Source position of an instruction as `file:line`, if the program has debug information
