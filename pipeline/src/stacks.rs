@@ -90,8 +90,9 @@ impl PipelineProbe for FunctionStacks {
             match self.image.symbols.function_index(pc) {
                 Some(i) => {
                     let f = &self.image.symbols.functions()[i];
-                    self.last = (f.addr, f.addr.saturating_add(f.size), i);
-                    i
+                    let whole = self.image.symbols.whole(i);
+                    self.last = (f.addr, f.addr.saturating_add(f.size), whole);
+                    whole
                 }
                 None => self.stacks.len() - 1,
             }

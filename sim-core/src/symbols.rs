@@ -33,6 +33,8 @@ pub struct Function {
 pub struct SymbolTable {
     functions: Vec<Function>,
     addresses: FxHashMap<String, u64>,
+    /// The place of the function that each part belongs to, by the place of the part.
+    wholes: FxHashMap<usize, usize>,
 }
 
 /// A name for an address.
@@ -50,6 +52,22 @@ struct Candidate<'a> {
     name: &'a str,
     /// Better candidates compare lower.
     rank: (bool, bool, u8),
+    /// The source file of a local symbol, as a number; 0 of others.
+    file: usize,
+}
+
+/// The name of the function of which a symbol names a part that runs rarely. GCC moves such code to a symbol
+/// `NAME.cold`, older versions of it and LLVM's hot-cold splitting to `NAME.cold.N`, LLVM's machine function splitter to
+/// `NAME.cold` and `NAME.__part.N`. GCC's `NAME.part.N` is a function of its own, which is called.
+fn whole_name(name: &str) -> Option<&str> {
+    let numbered = name.rsplit_once('.');
+    let stem = match numbered {
+        Some((stem, number)) if number.bytes().all(|b| b.is_ascii_digit()) => stem,
+        _ => name,
+    };
+    let whole = stem.strip_suffix(".cold");
+    let whole = whole.or_else(|| stem.strip_suffix(".__part").filter(|_| stem != name));
+    whole.filter(|whole| !whole.is_empty())
 }
 
 impl SymbolTable {
@@ -60,7 +78,9 @@ impl SymbolTable {
         };
         let mut addresses = FxHashMap::default();
         let mut candidates = Vec::new();
+        let mut source = 0;
         for symbol in file.symbols() {
+            source += usize::from(symbol.kind() == SymbolKind::File);
             let Ok(name) = symbol.name() else { continue };
             let has_place = matches!(
                 symbol.kind(),
@@ -92,13 +112,11 @@ impl SymbolTable {
                     size: symbol.size().min(segment.end() - addr),
                     name,
                     rank,
+                    file: if symbol.is_local() { source } else { 0 },
                 });
             }
         }
-        SymbolTable {
-            functions: functions(candidates, segments),
-            addresses,
-        }
+        SymbolTable::new(candidates, segments, addresses)
     }
 
     /// The table of names that were read from a file of another format. Global names in executable
@@ -126,13 +144,57 @@ impl SymbolTable {
                     size: 0,
                     name,
                     rank: (!is_function, true, if *is_global { 0 } else { 2 }),
+                    file: 0,
                 });
             }
         }
-        SymbolTable {
-            functions: functions(candidates, segments),
-            addresses,
+        SymbolTable::new(candidates, segments, addresses)
+    }
+
+    fn new(
+        candidates: Vec<Candidate<'_>>,
+        segments: &[Segment],
+        addresses: FxHashMap<String, u64>,
+    ) -> SymbolTable {
+        let mut named: FxHashMap<(usize, &str), u64> = FxHashMap::default();
+        let mut parts: Vec<(u64, usize, &str)> = Vec::new();
+        for of in &candidates {
+            named.insert((of.file, of.name), of.addr);
+            parts.extend(whole_name(of.name).map(|whole| (of.addr, of.file, whole)));
         }
+        let mut table = SymbolTable {
+            functions: Vec::new(),
+            addresses,
+            wholes: FxHashMap::default(),
+        };
+        // A part is local to its file; its function may be, too.
+        let of = |&(part, file, whole): &(u64, usize, &str)| {
+            let whole = named.get(&(file, whole)).or_else(|| named.get(&(0, whole)));
+            Some((part, *whole?))
+        };
+        let parts: Vec<(u64, u64)> = parts.iter().filter_map(of).collect();
+        table.functions = functions(candidates, segments);
+        for (part, whole) in parts {
+            let places = (table.begins_at(part), table.begins_at(whole));
+            if let (Some(part), Some(whole)) = places
+                && part != whole
+            {
+                table.wholes.insert(part, whole);
+            }
+        }
+        table
+    }
+
+    /// The place of the function that begins at an address.
+    fn begins_at(&self, addr: u64) -> Option<usize> {
+        self.functions.binary_search_by_key(&addr, |f| f.addr).ok()
+    }
+
+    /// The place in [`SymbolTable::functions`] of the function of which the one at this place is a part: compilers put
+    /// code that runs rarely elsewhere, under a symbol of its own (`NAME.cold`). Any other function is its own whole.
+    #[must_use]
+    pub fn whole(&self, index: usize) -> usize {
+        self.wholes.get(&index).copied().unwrap_or(index)
     }
 
     /// The functions in ascending order of address; one for each address.
@@ -186,8 +248,10 @@ impl Entries {
     /// The entries of a program for this instruction set.
     #[must_use]
     pub fn of(symbols: &SymbolTable, isa: Isa) -> Self {
-        let functions = symbols.functions().iter();
-        Entries::new(functions.map(|f| (f.addr, f.addr + f.size)), isa)
+        let functions = symbols.functions().iter().enumerate();
+        // A jump to a part of a function stays in the function.
+        let wholes = functions.filter(|&(at, _)| symbols.whole(at) == at);
+        Entries::new(wholes.map(|(_, f)| (f.addr, f.addr + f.size)), isa)
     }
 
     /// The entries of functions, given by their first address and the address behind them.
@@ -216,11 +280,17 @@ impl Entries {
         (self.begins_function(begin) && !self.is_within(begin, pc)).then_some(begin)
     }
 
+    /// The first address of the function that a jump at `pc` to `target` enters from outside.
+    #[must_use]
+    pub fn tail_called(&self, pc: u64, target: u64) -> Option<u64> {
+        let entered = self.entered(pc, target);
+        entered.filter(|&begin| !self.is_within(begin, pc))
+    }
+
     /// Whether a jump at `pc` to `target` enters a function that does not hold the jump.
     #[must_use]
     pub fn is_tail_call(&self, pc: u64, target: u64) -> bool {
-        let entered = self.entered(pc, target);
-        entered.is_some_and(|begin| !self.is_within(begin, pc))
+        self.tail_called(pc, target).is_some()
     }
 
     fn is_within(&self, begin: u64, pc: u64) -> bool {
@@ -320,6 +390,7 @@ mod tests {
             size,
             name,
             rank,
+            file: 0,
         }
     }
 
@@ -331,19 +402,17 @@ mod tests {
             file_range: 0..0,
             perm: Perm::RX,
         }];
-        let table = SymbolTable {
-            functions: functions(
-                vec![
-                    candidate(0x1010, 0x10, "alias", (false, false, 1)),
-                    candidate(0x1010, 0x10, "real", (false, false, 0)),
-                    candidate(0x1018, 0, "label_inside", (true, true, 0)),
-                    candidate(0x1040, 0, "assembly", (false, true, 0)),
-                    candidate(0x1000, 0x20, "too_long", (false, false, 0)),
-                ],
-                &segments,
-            ),
-            addresses: FxHashMap::default(),
-        };
+        let table = SymbolTable::new(
+            vec![
+                candidate(0x1010, 0x10, "alias", (false, false, 1)),
+                candidate(0x1010, 0x10, "real", (false, false, 0)),
+                candidate(0x1018, 0, "label_inside", (true, true, 0)),
+                candidate(0x1040, 0, "assembly", (false, true, 0)),
+                candidate(0x1000, 0x20, "too_long", (false, false, 0)),
+            ],
+            &segments,
+            FxHashMap::default(),
+        );
         let found: Vec<_> = table
             .functions()
             .iter()
@@ -365,6 +434,52 @@ mod tests {
         assert_eq!(table.function_at(0x1020), None);
         assert_eq!(table.function_index(0x10ff), Some(2));
         assert_eq!(table.function_at(0x1100), None);
+    }
+
+    #[test]
+    fn rare_parts_belong_to_the_function_of_their_file() {
+        let wholes = [
+            ("work.cold", Some("work")),
+            ("work.cold.3", Some("work")),
+            ("work.part.0.cold", Some("work.part.0")),
+            ("work.__part.1", Some("work")),
+            ("work.part.0", None),
+            ("work.isra.0", None),
+            ("work", None),
+            (".cold", None),
+        ];
+        for (name, whole) in wholes {
+            assert_eq!(whole_name(name), whole, "{name}");
+        }
+        let segments = [Segment {
+            addr: 0x1000,
+            mem_bytes: 0x100,
+            file_range: 0..0,
+            perm: Perm::RX,
+        }];
+        let local = |addr, name, file| Candidate {
+            file,
+            ..candidate(addr, 0x10, name, (false, false, 2))
+        };
+        let table = SymbolTable::new(
+            vec![
+                local(0x1000, "work.cold", 1),
+                local(0x1010, "work.cold", 2),
+                local(0x1020, "seen.cold", 2),
+                local(0x1030, "gone.cold", 2),
+                local(0x1040, "work", 1),
+                local(0x1050, "work", 2),
+                candidate(0x1060, 0x10, "seen", (false, false, 0)),
+            ],
+            &segments,
+            FxHashMap::default(),
+        );
+        let wholes: Vec<usize> = (0..7).map(|at| table.whole(at)).collect();
+        assert_eq!(wholes, [4, 5, 6, 3, 4, 5, 6]);
+        let entries = Entries::of(&table, Isa::Riscv64);
+        assert!(!entries.is_tail_call(0x1044, 0x1000));
+        assert!(entries.is_tail_call(0x1044, 0x1030));
+        assert!(entries.is_tail_call(0x1000, 0x1050));
     }
 
     #[test]
