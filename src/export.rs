@@ -55,6 +55,9 @@ pub fn parse_all(texts: &[ExportArg]) -> anyhow::Result<Vec<Export>> {
 
 /// Writes the files.
 pub fn write(profile: &SymbolizedProfile, exports: &[Export]) -> anyhow::Result<()> {
+    for note in profile.notes().iter().filter(|_| !exports.is_empty()) {
+        say!("hps: --export: {note}");
+    }
     for Export { format, path } in exports {
         let written = || {
             let mut out = BufWriter::new(std::fs::File::create(path)?);
@@ -62,6 +65,14 @@ pub fn write(profile: &SymbolizedProfile, exports: &[Export]) -> anyhow::Result<
             out.flush()
         };
         written().with_context(|| format!("{}: cannot be written", path.display()))?;
+        let is_empty = std::fs::metadata(path).is_ok_and(|file| file.len() == 0);
+        if *format == Format::LlvmSamples && is_empty {
+            bail!(
+                "{}: holds no samples, since LLVM's are by source line and the program has no line table for what ran; \
+                 compile it with -g",
+                path.display()
+            );
+        }
     }
     Ok(())
 }

@@ -20,6 +20,9 @@ use serde::{Deserialize, Serialize};
 mod builder;
 mod rounding;
 
+/// The name of the function that stands for calls that a stack leaves out.
+pub const DEEPER: &str = "(deeper calls)";
+
 pub use builder::Builder;
 pub use rounding::RoundedValues;
 
@@ -251,6 +254,7 @@ pub struct SymbolizedProfile {
     samples: Vec<Sample>,
     series: Vec<Series>,
     markers: Vec<Marker>,
+    notes: Vec<String>,
 }
 
 impl SymbolizedProfile {
@@ -306,6 +310,12 @@ impl SymbolizedProfile {
     #[must_use]
     pub fn markers(&self) -> &[Marker] {
         &self.markers
+    }
+
+    /// What is left out of the profile, a sentence each: for the reader of a file.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// A function by its id.

@@ -62,7 +62,7 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "FUNCTION", conflicts_with = "kind")]
     pub annotate: Option<String>,
     /// Write the profile for another tool, in the format that the end of the name or FORMAT says (may be repeated):
-    /// pprof, firefox, speedscope, callgrind, folded, perf-script, flame-graph, llvm-samples
+    /// pprof, firefox, speedscope, callgrind, folded, perf-script, perf-script-all, flame-graph, llvm-samples
     #[arg(long, value_name = "[FORMAT:]FILE", conflicts_with = "kind")]
     pub export: Vec<ExportArg>,
     /// Write the exact profile into this folder, a file for each key: instruction, block, line, function, context,

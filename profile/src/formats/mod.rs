@@ -39,8 +39,10 @@ pub enum Format {
     Callgrind,
     /// Folded stacks.
     Folded,
-    /// The text that `perf script` prints.
+    /// The text that `perf script` prints: the main column.
     PerfScript,
+    /// The text that `perf script` prints, with an event for each column.
+    PerfScriptAll,
     /// A flame graph.
     FlameGraph,
     /// LLVM's sample profile as text.
@@ -58,7 +60,7 @@ struct Entry {
 }
 
 /// The registry: one entry for each format, in the order of [`Format`].
-const ENTRIES: [Entry; 8] = [
+const ENTRIES: [Entry; 9] = [
     Entry {
         format: Format::Pprof,
         name: "pprof",
@@ -97,9 +99,16 @@ const ENTRIES: [Entry; 8] = [
     Entry {
         format: Format::PerfScript,
         name: "perf-script",
-        description: "the text of `perf script`, which many viewers import",
+        description: "the text of `perf script`, which many viewers import: the main column",
         ends: &[".perf", ".perf.txt"],
         write: perf_script::write,
+    },
+    Entry {
+        format: Format::PerfScriptAll,
+        name: "perf-script-all",
+        description: "the text of `perf script` with an event for each column: many times as long",
+        ends: &[".all.perf"],
+        write: perf_script::write_all,
     },
     Entry {
         format: Format::FlameGraph,
@@ -119,8 +128,8 @@ const ENTRIES: [Entry; 8] = [
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 8] = {
-        let mut all = [Format::Pprof; 8];
+    pub const ALL: [Format; 9] = {
+        let mut all = [Format::Pprof; 9];
         let mut place = 0;
         while place < all.len() {
             all[place] = ENTRIES[place].format;
@@ -167,8 +176,13 @@ impl Format {
         if name.starts_with("callgrind.out") {
             return Some(Self::Callgrind);
         }
-        let fits = |entry: &&Entry| entry.ends.iter().any(|end| name.ends_with(end));
-        ENTRIES.iter().find(fits).map(|entry| entry.format)
+        let ends = ENTRIES
+            .iter()
+            .flat_map(|entry| entry.ends.iter().map(move |end| (end, entry)));
+        let fitting = ends.filter(|(end, _)| name.ends_with(**end));
+        // The longest end says most.
+        let (_, entry) = fitting.max_by_key(|(end, _)| end.len())?;
+        Some(entry.format)
     }
 }
 

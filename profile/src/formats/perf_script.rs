@@ -1,6 +1,7 @@
-//! The text that `perf script` prints, one event for each stack and column, its value as the period.
+//! The text that `perf script` prints, an event for each stack, its value as the period.
 //!
-//! Events come by column, the main one first, since readers take the first event that they meet.
+//! The main column alone, or all of them: events then come by column, the main one first, since readers take the first
+//! event that they meet. Each event holds its whole stack, so that all columns make the text as many times longer.
 //! Time is the sum of the periods so far at the profile's clock. An instruction of DISE has the
 //! address of its trigger.
 
@@ -9,13 +10,26 @@ use std::io::{self, Write};
 use super::stack::{Active, UNKNOWN, active, cycle_ns, one_line, origin};
 use crate::symbolized::{Sample, SymbolizedProfile};
 
-/// Writes the profile.
+/// Writes the main column of the profile.
 pub(super) fn write(profile: &SymbolizedProfile, output: &mut dyn Write) -> io::Result<()> {
+    write_columns(profile, 1, output)
+}
+
+/// Writes all columns of the profile.
+pub(super) fn write_all(profile: &SymbolizedProfile, output: &mut dyn Write) -> io::Result<()> {
+    write_columns(profile, profile.columns().len(), output)
+}
+
+fn write_columns(
+    profile: &SymbolizedProfile,
+    count: usize,
+    output: &mut dyn Write,
+) -> io::Result<()> {
     for line in origin(profile) {
         writeln!(output, "# {line}")?;
     }
     let rounded = profile.rounded();
-    for (place, column) in profile.columns().iter().enumerate() {
+    for (place, column) in profile.columns().iter().enumerate().take(count) {
         let event = event(&column.name);
         let mut passed = 0_u128;
         for (sample, &value) in profile.samples().iter().zip(rounded.column(place)) {

@@ -3,10 +3,15 @@
 //! A profile for each column over all threads, the main one first, and the main column of each
 //! thread where threads are told apart. Frames are functions; speedscope has no place for the line
 //! of a call.
+//!
+//! Profiles are of opened and closed frames: each stack of functions is open once, for its own value
+//! and those of its callees behind it. So a file grows with the number of stacks and not with their
+//! depth.
 
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::stack::{Identity, UNKNOWN, active};
@@ -15,14 +20,17 @@ use crate::symbolized::{Sample, SymbolizedProfile};
 /// Writes the profile.
 pub(super) fn write(profile: &SymbolizedProfile, output: &mut dyn Write) -> io::Result<()> {
     let mut frames = Frames::default();
+    let mut tree = Tree::default();
     let stacks = profile.samples().iter();
-    let stacks: Vec<Vec<usize>> = stacks.map(|sample| frames.stack(profile, sample)).collect();
+    let stacks: Vec<usize> = stacks
+        .map(|sample| tree.place(&frames.stack(profile, sample)))
+        .collect();
     let rounded = profile.rounded();
     let columns = profile.columns().iter().enumerate();
-    let mut profiles: Vec<Value> = columns
+    let mut profiles: Vec<Evented> = columns
         .map(|(place, column)| {
             let all = stacks.iter().zip(rounded.column(place).iter().copied());
-            sampled(&column.name, &column.unit, all)
+            tree.evented(&column.name, &column.unit, all)
         })
         .collect();
     if profile.threads().len() > 1 {
@@ -33,20 +41,146 @@ pub(super) fn write(profile: &SymbolizedProfile, output: &mut dyn Write) -> io::
                 .filter(|(_, sample)| sample.thread.is_some_and(|id| id.index() == place))
                 .map(|((stack, &value), _)| (stack, value));
             let name = format!("{} ({})", thread.name, thread.id);
-            profiles.push(sampled(&name, &profile.main_column().unit, own));
+            profiles.push(tree.evented(&name, &profile.main_column().unit, own));
         }
     }
     let header = profile.header();
-    let document = json!({
-        "$schema": "https://www.speedscope.app/file-format-schema.json",
-        "name": if header.command.is_empty() { &header.program } else { &header.command },
-        "exporter": format!("hps {}", header.version),
-        "activeProfileIndex": 0,
-        "shared": { "frames": frames.all },
-        "profiles": profiles,
-    });
+    let command = match header.command.is_empty() {
+        true => &header.program,
+        false => &header.command,
+    };
+    let notes = profile.notes().iter().map(|note| format!(" ({note})"));
+    let document = Document {
+        schema: "https://www.speedscope.app/file-format-schema.json",
+        name: std::iter::once(command.clone()).chain(notes).collect(),
+        exporter: format!("hps {}", header.version),
+        active_profile_index: 0,
+        shared: Shared { frames: frames.all },
+        profiles,
+    };
     serde_json::to_writer(&mut *output, &document)?;
     writeln!(output)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    name: String,
+    exporter: String,
+    active_profile_index: usize,
+    shared: Shared,
+    profiles: Vec<Evented>,
+}
+
+#[derive(Serialize)]
+struct Shared {
+    frames: Vec<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Evented {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: String,
+    unit: &'static str,
+    start_value: u64,
+    end_value: u64,
+    events: Vec<Event>,
+}
+
+/// A frame is opened or closed.
+#[derive(Serialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    frame: usize,
+    at: u64,
+}
+
+/// The stacks of functions, each once. Callers come before what they call.
+#[derive(Default)]
+struct Tree {
+    /// Caller and frame.
+    stacks: Vec<(Option<usize>, usize)>,
+    places: FxHashMap<(Option<usize>, usize), usize>,
+}
+
+impl Tree {
+    /// The place of a stack of frames, outermost first.
+    fn place(&mut self, frames: &[usize]) -> usize {
+        let mut caller = None;
+        for &frame in frames {
+            let stacks = &mut self.stacks;
+            caller = Some(*self.places.entry((caller, frame)).or_insert_with(|| {
+                stacks.push((caller, frame));
+                stacks.len() - 1
+            }));
+        }
+        caller.unwrap_or_default()
+    }
+
+    /// The profile of values by stack.
+    fn evented<'a>(
+        &self,
+        name: &str,
+        unit: &str,
+        values: impl Iterator<Item = (&'a usize, u64)>,
+    ) -> Evented {
+        let mut own = vec![0_u64; self.stacks.len()];
+        for (&stack, value) in values {
+            own[stack] = own[stack].saturating_add(value);
+        }
+        let mut whole = own.clone();
+        let mut callees: Vec<Vec<usize>> = vec![Vec::new(); self.stacks.len()];
+        let mut open: Vec<usize> = Vec::new();
+        for (at, &(caller, _)) in self.stacks.iter().enumerate().rev() {
+            if whole[at] == 0 {
+                continue;
+            }
+            match caller {
+                Some(caller) => {
+                    whole[caller] = whole[caller].saturating_add(whole[at]);
+                    callees[caller].push(at);
+                }
+                None => open.push(at),
+            }
+        }
+        // Lists have their last stack first. A number behind the last one closes a stack.
+        let close = self.stacks.len();
+        let (mut events, mut at) = (Vec::new(), 0_u64);
+        while let Some(next) = open.pop() {
+            let (stack, is_end) = (next % close, next >= close);
+            events.push(Event {
+                kind: if is_end { "C" } else { "O" },
+                frame: self.stacks[stack].1,
+                at,
+            });
+            if !is_end {
+                at = at.saturating_add(own[stack]);
+                open.push(stack + close);
+                open.append(&mut callees[stack]);
+            }
+        }
+        Evented {
+            kind: "evented",
+            name: name.to_owned(),
+            // What speedscope does not know it shows as plain numbers.
+            unit: match unit {
+                "nanoseconds" => "nanoseconds",
+                "microseconds" => "microseconds",
+                "milliseconds" => "milliseconds",
+                "seconds" => "seconds",
+                "bytes" => "bytes",
+                _ => "none",
+            },
+            start_value: 0,
+            end_value: at,
+            events,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -96,24 +230,4 @@ fn frame(profile: &SymbolizedProfile, identity: Identity) -> Value {
         frame["line"] = json!(line);
     }
     frame
-}
-
-fn sampled<'a>(name: &str, unit: &str, all: impl Iterator<Item = (&'a Vec<usize>, u64)>) -> Value {
-    let (stacks, weights): (Vec<_>, Vec<u64>) = all.filter(|&(_, value)| value > 0).unzip();
-    // What speedscope does not know it shows as plain numbers.
-    let unit = match unit {
-        "nanoseconds" | "microseconds" | "milliseconds" | "seconds" | "bytes" => unit,
-        _ => "none",
-    };
-    let total: u128 = weights.iter().copied().map(u128::from).sum();
-    json!({
-        "type": "sampled",
-        "name": name,
-        "unit": unit,
-        "startValue": 0,
-        // A JSON number for serde as well, whose integers end at 64 bits.
-        "endValue": u64::try_from(total).unwrap_or(u64::MAX),
-        "samples": stacks,
-        "weights": weights,
-    })
 }

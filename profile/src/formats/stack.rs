@@ -156,6 +156,8 @@ pub(super) fn origin(profile: &SymbolizedProfile) -> Vec<String> {
     .map(|(name, value)| format!("{name}: {}", one_line(value)))
     .collect();
     known.extend(header.clock_mhz.map(|clock| format!("clock: {clock} MHz")));
+    let notes = profile.notes().iter();
+    known.extend(notes.map(|note| format!("note: {}", one_line(note))));
     known
 }
 

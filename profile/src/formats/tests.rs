@@ -43,6 +43,22 @@ fn sum(value: &Value) -> u128 {
         .sum()
 }
 
+/// The length of a profile of opened and closed frames, which nest.
+fn evented(profile: &Value) -> u128 {
+    let (mut open, mut last) = (Vec::new(), 0);
+    for event in profile["events"].as_array().unwrap() {
+        let at = event["at"].as_u64().unwrap();
+        assert!(at >= last, "time goes on");
+        last = at;
+        match event["type"].as_str().unwrap() {
+            "O" => open.push(&event["frame"]),
+            _ => assert_eq!(open.pop(), Some(&event["frame"])),
+        }
+    }
+    assert!(open.is_empty() && profile["endValue"] == last);
+    u128::from(last)
+}
+
 /// The main column's total as a reader of the format finds it.
 fn total(profile: &SymbolizedProfile, format: Format) -> u128 {
     match format {
@@ -57,7 +73,7 @@ fn total(profile: &SymbolizedProfile, format: Format) -> u128 {
                 .map(|thread| sum(&thread["samples"]["weight"]))
                 .sum()
         }
-        Format::Speedscope => sum(&json(profile, format)["profiles"][0]["weights"]),
+        Format::Speedscope => evented(&json(profile, format)["profiles"][0]),
         Format::Callgrind => {
             let read = text(profile, format);
             let mut own = 0;
@@ -78,7 +94,7 @@ fn total(profile: &SymbolizedProfile, format: Format) -> u128 {
             let values = read.lines().map(|line| line.rsplit_once(' ').unwrap().1);
             values.map(|value| value.parse::<u128>().unwrap()).sum()
         }
-        Format::PerfScript => {
+        Format::PerfScript | Format::PerfScriptAll => {
             let read = text(profile, format);
             let heads = read.lines().filter(|line| {
                 !line.starts_with(['\t', '#']) && line.ends_with(&format!(" {MAIN}: "))
@@ -264,7 +280,10 @@ fn perf_script_has_symbols_offsets_and_inlined_frames() {
         read.contains("            9000 [unknown] (sample)\n"),
         "{read}"
     );
-    assert!(read.contains(" 100 l1d_miss_cycles: \n"), "{read}");
+    assert!(!read.contains("l1d_miss_cycles"), "{read}");
+    let all = text(&sample::sample(), Format::PerfScriptAll);
+    assert!(all.starts_with(&read), "{all}");
+    assert!(all.contains(" 100 l1d_miss_cycles: \n"), "{all}");
 }
 
 /// The names of all fields of a document, of the first member of each list, as paths. Data of
@@ -367,7 +386,7 @@ fn threads_are_told_apart() {
     let profile = builder.build();
     let speedscope = json(&profile, Format::Speedscope);
     assert_eq!(speedscope["profiles"][2]["name"], "t8 (8)");
-    assert_eq!(sum(&speedscope["profiles"][2]["weights"]), 5);
+    assert_eq!(evented(&speedscope["profiles"][2]), 5);
     let firefox = json(&profile, Format::Firefox);
     assert_eq!(firefox["threads"][1]["name"], "t8");
     assert_eq!(sum(&firefox["threads"][1]["samples"]["weight"]), 5);

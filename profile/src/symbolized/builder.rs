@@ -1,8 +1,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    Column, Frame, Function, FunctionId, Header, Location, LocationId, Marker, Sample, Series,
-    SymbolizedProfile, Thread, ThreadId,
+    Column, DEEPER, Frame, Function, FunctionId, Header, Location, LocationId, Marker, Sample,
+    Series, SymbolizedProfile, Thread, ThreadId,
 };
 
 /// Makes a [`SymbolizedProfile`]: functions, locations and threads are held once, and values of
@@ -42,6 +42,7 @@ impl Builder {
                 samples: Vec::new(),
                 series: Vec::new(),
                 markers: Vec::new(),
+                notes: Vec::new(),
             },
             functions: FxHashMap::default(),
             locations: FxHashMap::default(),
@@ -109,6 +110,22 @@ impl Builder {
             frames,
         });
         id
+    }
+
+    /// The location that stands for calls that a stack leaves out: its function is [`DEEPER`].
+    pub fn deeper(&mut self) -> LocationId {
+        self.location_with(0, 0, |builder| {
+            let function = builder.function(Function {
+                name: DEEPER.to_owned(),
+                ..Function::default()
+            });
+            vec![Frame::new(function, 0)]
+        })
+    }
+
+    /// Says of the profile what it leaves out.
+    pub fn note(&mut self, text: String) {
+        self.profile.notes.push(text);
     }
 
     /// Adds values, one for each column and in the column's parts, to a stack, whose innermost

@@ -212,7 +212,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "NAME", default_value = "cycles", value_parser = event)]
     pub event: Event,
     /// The files, each in the format that the end of its name or FORMAT says: pprof, firefox, speedscope, callgrind,
-    /// folded, perf-script, flame-graph, llvm-samples
+    /// folded, perf-script, perf-script-all, flame-graph, llvm-samples
     #[arg(value_name = "[FORMAT:]FILE", required = true)]
     pub files: Vec<ExportArg>,
 }

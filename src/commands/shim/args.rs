@@ -188,7 +188,7 @@ pub struct OutArgs {
 #[derive(Debug, Args, Clone, Default)]
 pub struct ExportArgs {
     /// Write the profile for another tool, in the format that the end of the name or FORMAT says (may be repeated):
-    /// pprof, firefox, speedscope, callgrind, folded, perf-script, flame-graph, llvm-samples
+    /// pprof, firefox, speedscope, callgrind, folded, perf-script, perf-script-all, flame-graph, llvm-samples
     #[arg(long, value_name = "[FORMAT:]FILE")]
     pub export: Vec<ExportArg>,
     /// Show the code of this function (a name, or an address as 0x1234) with its samples, instead of the table of tags
