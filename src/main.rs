@@ -49,7 +49,20 @@ fn main() -> ExitCode {
 
 fn command() -> ExitCode {
     let description = cli::Cli::command();
-    let matches = description.clone().get_matches();
+    let matches = description.clone().try_get_matches();
+    let matches = matches.unwrap_or_else(|error| {
+        if error.kind() == clap::error::ErrorKind::InvalidUtf8
+            && let Some(word) = std::env::args_os().find(|word| word.to_str().is_none())
+        {
+            say!(
+                "hps: error: {}: the bytes of this name are not UTF-8, which all names and arguments have to be; rename the \
+                 file, or make a link to it",
+                word.display()
+            );
+            std::process::exit(2);
+        }
+        error.exit()
+    });
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if std::env::args_os().all(|word| word != "--") {
         for option in cli::strays(&description, &matches) {

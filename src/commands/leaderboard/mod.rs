@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use hps_experiments::leaderboard::compiled::{self, Compiling, Worth};
 use hps_experiments::leaderboard::{self, Board, Leaderboard};
 use hps_experiments::{ProfileKind, UnitRecord};
+use hps_lab::host::shell_word;
 use hps_plots::{ReportFiles, ReportInfo};
 use hps_sim_core::image::Isa;
 use hps_workloads::clang::Clang;
@@ -170,7 +171,7 @@ fn kinds(args: &LeaderboardArgs) -> Vec<ProfileKind> {
 /// The command that makes the same numbers again.
 fn command(args: &LeaderboardArgs) -> String {
     let mut words = vec!["hps leaderboard".to_string()];
-    words.extend(args.programs.iter().cloned());
+    words.extend(args.programs.iter().map(|program| shell_word(program)));
     for kind in &args.kind {
         let value = kind.to_possible_value();
         words.extend(value.map(|value| format!("--kind {}", value.get_name())));
@@ -181,7 +182,7 @@ fn command(args: &LeaderboardArgs) -> String {
     if let Some(budget) = args.budget {
         words.push(format!("--budget {}%", 100.0 * budget));
     }
-    words.push(format!("--machine {}", args.machine));
+    words.push(format!("--machine {}", shell_word(&args.machine)));
     if args.core == CoreKind::Instruction {
         words.push("--core instruction".to_string());
     }
@@ -200,13 +201,14 @@ fn command(args: &LeaderboardArgs) -> String {
         words.push(format!("--compile --orders {}", args.orders));
     }
     if let Some(root) = &args.root {
-        words.push(format!("--root {}", root.display()));
+        words.push(format!("--root {}", shell_word(&root.to_string_lossy())));
     }
     if let Some(stdin) = &args.stdin {
-        words.push(format!("--stdin {}", stdin.display()));
+        words.push(format!("--stdin {}", shell_word(&stdin.to_string_lossy())));
     }
     if !args.arguments.is_empty() {
-        words.push(format!("-- {}", args.arguments.join(" ")));
+        words.push("--".to_string());
+        words.extend(args.arguments.iter().map(|word| shell_word(word)));
     }
     words.join(" ")
 }
