@@ -1,18 +1,33 @@
 //! Calling contexts: who called whom, exactly, from the stream of committed instructions.
 //!
-//! A call makes a frame with its return address and the stack pointer there. A return to that address ends it. A
-//! return to elsewhere (`longjmp`), and an indirect jump that finds the stack above a frame (the landing pad of an
-//! exception), end all frames that the stack pointer has left. A jump to the entry of another function is a tail
-//! call: the frame stays and its function changes. (Conditional branches never enter a function: no compiler lets
-//! them.) Execution that goes elsewhere than the last instruction says (a
-//! signal is delivered, or its handler has returned) opens a frame that returns to the interrupted address, or
-//! ends it. Each thread has frames of its own, below the root.
+//! A call makes a frame with its return address and the stack pointer there. A return to that address at that stack
+//! pointer ends it. A return to elsewhere (`longjmp`), and an indirect jump that finds the stack above a frame (the
+//! landing pad of an exception), end all frames that the stack pointer has left. A jump to the entry of another
+//! function is a tail call: the frame stays and its function changes. (Conditional branches never enter a function: no
+//! compiler lets them.)
+//!
+//! Execution that goes elsewhere than the last instruction says has been interrupted by a signal: a frame opens that
+//! returns to the interrupted address. It ends when execution is there again, or goes elsewhere behind the return of
+//! the handler.
+//!
+//! Each thread has frames of its own, below the root, and so has each stack that a program makes itself. A return or
+//! indirect jump to the entry of a function at a stack pointer far from that of the innermost call begins a stack; one
+//! that goes where the innermost call of another stack returns, at the stack pointer of that call, goes on with that
+//! stack. Where the innermost call returns at a stack pointer far away, its stack has been copied. Contexts are
+//! approximate where a program switches stacks without a call, return or indirect jump, or jumps between two stacks
+//! into the middle of functions that neither call nor were seen to be left there.
 
 use hps_pipeline::core::{Commit, Origin};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::symbols::Entries;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use follow::Parked;
+use stack::{Frame, Kind, Stack};
+
+mod follow;
+mod stack;
 
 /// A calling context, as a place in a [`ContextTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +36,12 @@ pub struct NodeId(u32);
 impl NodeId {
     /// The context in which the program begins.
     pub const ROOT: NodeId = NodeId(0);
+
+    /// The node of a number, for tests that make none.
+    #[cfg(test)]
+    pub(crate) fn of_test(number: u32) -> NodeId {
+        NodeId(number)
+    }
 
     /// Its place in [`ContextTree::nodes`].
     #[must_use]
@@ -34,10 +55,25 @@ impl NodeId {
 pub enum Entered {
     /// The program begins in it.
     Begin,
+    /// The thread with this number begins in it; the program's first thread begins with the program.
+    Thread(u32),
     /// By a call at this address.
     Call(u64),
     /// By a signal that interrupted execution at this address.
     Signal(u64),
+    /// By a jump to a stack of its own: a coroutine begins in it.
+    Stack,
+}
+
+impl Entered {
+    /// The address at which execution left the context around it, if it did.
+    #[must_use]
+    pub fn site(self) -> Option<u64> {
+        match self {
+            Entered::Begin | Entered::Thread(_) | Entered::Stack => None,
+            Entered::Call(site) | Entered::Signal(site) => Some(site),
+        }
+    }
 }
 
 /// A calling context.
@@ -53,21 +89,9 @@ pub struct Node {
     pub calls: u64,
 }
 
-/// An open frame.
-#[derive(Clone, Copy, Debug)]
-struct Frame {
-    node: NodeId,
-    /// Execution goes on there when it ends.
-    returns_to: u64,
-    /// The stack pointer at the call; none of a frame that a signal has opened.
-    stack_pointer: Option<u64>,
-}
-
 /// Stands for an unknown next instruction, since no instruction lies at this address.
 const ANYTHING: u64 = u64::MAX;
 
-/// Frames that are kept open; a program that recurses deeper loses its outermost contexts' returns.
-const MAX_DEPTH: usize = 1 << 16;
 /// Contexts that are told apart. Deeper ones belong to the context in which the limit was met.
 const MAX_NODES: usize = 1 << 22;
 
@@ -76,16 +100,23 @@ const MAX_NODES: usize = 1 << 22;
 pub struct ContextTree {
     nodes: Vec<Node>,
     children: FxHashMap<(NodeId, Entered, u64), NodeId>,
-    frames: Vec<Frame>,
+    /// The stack that runs.
+    stack: Stack,
     functions: Entries,
+    /// Entries of all handlers that signals have entered.
+    handlers: FxHashSet<u64>,
     here: NodeId,
     /// Where execution continues behind the last instruction, or [`ANYTHING`].
     expected: u64,
-    has_begun: bool,
-    /// The thread that `frames`, `here` and `expected` are of; 0: none yet.
+    /// The stack pointer that the last system call has loaded with all registers; 0 if it has not.
+    loaded: u64,
+    /// The thread that `stack`, `here` and `expected` are of; 0: none yet.
     thread: u32,
+    first_thread: u32,
     /// Those of all other threads.
-    others: FxHashMap<u32, (Vec<Frame>, NodeId, u64)>,
+    others: FxHashMap<u32, (Stack, NodeId, u64)>,
+    /// Stacks of coroutines that wait. They may go on in any thread.
+    parked: Parked,
 }
 
 impl ContextTree {
@@ -100,13 +131,16 @@ impl ContextTree {
                 calls: 1,
             }],
             children: FxHashMap::default(),
-            frames: Vec::new(),
+            stack: Stack::new(NodeId::ROOT, 0, 0),
             functions,
+            handlers: FxHashSet::default(),
             here: NodeId::ROOT,
             expected: ANYTHING,
-            has_begun: false,
+            loaded: 0,
             thread: 0,
+            first_thread: 0,
             others: FxHashMap::default(),
+            parked: Parked::default(),
         }
     }
 
@@ -114,6 +148,17 @@ impl ContextTree {
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// The number of the program's first thread; 0 if nothing has run.
+    #[must_use]
+    pub fn first_thread(&self) -> u32 {
+        self.first_thread
+    }
+
+    /// The ids of all contexts, in the order of [`ContextTree::nodes`].
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
     }
 
     /// The context in which execution is.
@@ -154,24 +199,27 @@ impl ContextTree {
         node
     }
 
-    fn open(&mut self, entered: Entered, entry: u64, frame: (u64, Option<u64>)) {
-        if self.frames.len() >= MAX_DEPTH {
+    /// Opens a frame in a context entered so.
+    #[inline]
+    fn open(&mut self, entered: Entered, entry: u64, frame: Frame) {
+        if !self.stack.has_room() {
             return;
         }
         let node = self.child(self.here, entered, entry);
-        let (returns_to, stack_pointer) = frame;
-        self.frames.push(Frame {
-            node,
-            returns_to,
-            stack_pointer,
-        });
+        self.stack.push(Frame { node, ..frame });
         self.here = node;
     }
 
     /// Ends all frames from this one on.
     fn end_frames_from(&mut self, first: usize) {
-        self.frames.truncate(first);
-        self.here = self.frames.last().map_or(NodeId::ROOT, |f| f.node);
+        self.stack.truncate(first);
+        self.here = self.stack.here();
+    }
+
+    #[inline(always)]
+    fn end_innermost(&mut self) {
+        self.stack.pop();
+        self.here = self.stack.here();
     }
 
     /// Execution has come to this instruction, which is about to commit. May be told twice.
@@ -203,14 +251,18 @@ impl ContextTree {
     fn take_turn(&mut self, thread: u32) {
         let before = std::mem::replace(&mut self.thread, thread);
         if before == 0 {
+            self.first_thread = thread;
             return;
         }
-        let fresh = (Vec::new(), NodeId::ROOT, ANYTHING);
-        let (frames, here, expected) = self.others.remove(&thread).unwrap_or(fresh);
-        let frames = std::mem::replace(&mut self.frames, frames);
+        let (stack, here, expected) = self.others.remove(&thread).unwrap_or_else(|| {
+            let root = self.child(NodeId::ROOT, Entered::Thread(thread), 0);
+            let stack = Stack::new(root, 0, self.parked.switches);
+            (stack, root, ANYTHING)
+        });
+        let stack = std::mem::replace(&mut self.stack, stack);
         let here = std::mem::replace(&mut self.here, here);
         let expected = std::mem::replace(&mut self.expected, expected);
-        self.others.insert(before, (frames, here, expected));
+        self.others.insert(before, (stack, here, expected));
     }
 
     #[inline(never)]
@@ -219,22 +271,50 @@ impl ContextTree {
             return;
         }
         match std::mem::replace(&mut self.expected, commit.pc) {
-            ANYTHING if !self.has_begun => {
-                self.has_begun = true;
-                self.nodes[0].entry = commit.pc;
+            ANYTHING => {
+                let root = &mut self.nodes[self.stack.root.index()];
+                if root.entry == 0 {
+                    root.entry = commit.pc;
+                }
             }
-            ANYTHING => {}
             expected => self.arrive_unexpectedly(expected, commit.pc),
         }
     }
 
-    /// A signal was delivered, or a handler of one has returned.
+    /// A signal was delivered, or one has ended.
     fn arrive_unexpectedly(&mut self, expected: u64, pc: u64) {
-        let is_end = |f: &Frame| f.stack_pointer.is_none() && f.returns_to == pc;
-        match self.frames.iter().rposition(is_end) {
-            Some(at) => self.end_frames_from(at),
-            None => self.open(Entered::Signal(expected), pc, (expected, None)),
+        let loaded = std::mem::take(&mut self.loaded);
+        let mut interrupted = expected;
+        if let Some(at) = self.stack.signal_at(pc) {
+            self.end_frames_from(at);
+            return;
         }
+        if let Some(last) = self.stack.last().copied()
+            && last.kind == Kind::EndingSignal
+        {
+            self.end_innermost();
+            if !self.handlers.contains(&pc) && !self.functions.begins_function(pc) {
+                // The handler has changed where execution goes on.
+                return;
+            }
+            // The next signal was waiting.
+            interrupted = last.returns_to;
+        }
+        if loaded != 0 && interrupted == expected {
+            self.load_context(pc, loaded);
+            return;
+        }
+        self.handlers.insert(pc);
+        self.open(
+            Entered::Signal(interrupted),
+            pc,
+            Frame {
+                node: NodeId::ROOT,
+                returns_to: interrupted,
+                stack_pointer: self.stack.stack_pointer,
+                kind: Kind::Signal,
+            },
+        );
     }
 
     /// Execution was interrupted at an instruction, which has trapped.
@@ -247,6 +327,8 @@ impl ContextTree {
     pub fn leave(&mut self, commit: &Commit) {
         if commit.origin == Origin::Program && !commit.taken && commit.disepc == DisePc::NONE {
             self.expected = commit.pc.wrapping_add(u64::from(commit.length));
+            // Of what is not taken, system calls alone tell it.
+            self.loaded = commit.stack_pointer;
         } else {
             self.leave_elsewhere(commit);
         }
@@ -266,60 +348,58 @@ impl ContextTree {
         self.expected = target;
         match commit.class {
             OpClass::Call | OpClass::CallIndirect => {
-                self.open(Entered::Call(commit.pc), target, (behind, Some(sp)));
+                self.stack.note(sp);
+                self.open(
+                    Entered::Call(commit.pc),
+                    target,
+                    Frame {
+                        node: NodeId::ROOT,
+                        returns_to: behind,
+                        stack_pointer: sp,
+                        kind: Kind::Call,
+                    },
+                );
             }
-            OpClass::Return => self.return_to(target, sp),
-            OpClass::JumpIndirect => self.jump(commit.pc, target, Some(sp)),
-            OpClass::Jump => self.jump(commit.pc, target, None),
+            OpClass::Return => match self.stack.last() {
+                Some(last)
+                    if last.returns_to == target
+                        && last.stack_pointer == sp
+                        && !self.stack.is_beyond() =>
+                {
+                    self.end_innermost();
+                    self.stack.note(sp);
+                }
+                _ => self.return_elsewhere(target, sp),
+            },
+            OpClass::JumpIndirect => self.jump_indirect(commit.pc, target, sp),
+            OpClass::Jump => self.jump(commit.pc, target),
             _ => {}
         }
     }
 
-    /// A return: of the innermost frame, or past it.
+    /// A jump is a tail call if it enters another function.
     #[inline]
-    fn return_to(&mut self, target: u64, sp: u64) {
-        match self.frames.last() {
-            Some(last) if last.returns_to == target => {
-                let last = self.frames.len() - 1;
-                self.end_frames_from(last);
-            }
-            Some(_) => self.unwind(|f| f.stack_pointer.is_none_or(|of| of <= sp)),
-            None => {}
+    fn jump(&mut self, pc: u64, target: u64) {
+        if let Some(function) = self.functions.entered(pc, target) {
+            self.enter(function);
         }
     }
 
-    /// Ends the innermost frames that have been left.
-    fn unwind(&mut self, is_left: impl Fn(&Frame) -> bool) {
-        let stays = self.frames.iter().rposition(|f| !is_left(f));
-        self.end_frames_from(stays.map_or(0, |at| at + 1));
-    }
-
-    /// A jump is a tail call if it enters another function, and an unwinding if the stack lies above a frame.
-    #[inline]
-    fn jump(&mut self, pc: u64, target: u64, sp: Option<u64>) {
-        if let (Some(sp), Some(last)) = (sp, self.frames.last())
-            && last.stack_pointer.is_some_and(|of| of < sp)
-        {
-            self.unwind(|f| f.stack_pointer.is_some_and(|of| of <= sp));
-            return;
-        }
+    /// The innermost frame goes on with another function.
+    fn enter(&mut self, function: u64) {
         let Node {
             parent,
             entered,
             entry,
             ..
         } = self.nodes[self.here.index()];
-        let Some(function) = self.functions.entered(pc, target) else {
+        if function == entry || self.stack.is_beyond() || self.stack.last().is_none() {
             return;
-        };
-        if let Some(frame) = self.frames.last().copied()
-            && function != entry
-        {
-            let node = self.child(parent, entered, function);
-            if let Some(last) = self.frames.last_mut() {
-                *last = Frame { node, ..frame };
-            }
-            self.here = node;
         }
+        let node = self.child(parent, entered, function);
+        if let Some(last) = self.stack.last_mut() {
+            last.node = node;
+        }
+        self.here = node;
     }
 }

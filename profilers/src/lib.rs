@@ -21,6 +21,7 @@ pub mod contexts;
 pub mod oracle;
 pub mod policy;
 pub mod registry;
+mod rows;
 pub mod sampler;
 pub mod schedule;
 mod table;

@@ -14,13 +14,17 @@
 //! are equalities. The cycles of an instruction are split further by what it waited for and by the set of events
 //! that its execution met: *event stacks*, as in "TEA: Time-Proportional Event Analysis" (ISCA 2023).
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use hps_pipeline::core::{Cause, Commit, EventSet, FlushReason, Origin, State, TrapTaken};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::symbols::Entries;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::beat::{Beat, Key, Observer, Past, key_of};
 use crate::contexts::{ContextTree, NodeId};
+use crate::rows::Rows;
 use crate::table::{Hot, HotTable};
 
 /// What a cycle of an instruction was spent on.
@@ -141,6 +145,34 @@ pub struct RowKey {
     pub key: Key,
 }
 
+/// Units, by what they were spent on and by events.
+pub type Cell = (Spent, EventSet, u64);
+
+/// The cells of a row: a part of those of all rows, which are one allocation.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    all: Arc<Vec<Cell>>,
+    begin: u32,
+    end: u32,
+}
+
+impl Deref for Cells {
+    type Target = [Cell];
+
+    fn deref(&self) -> &[Cell] {
+        &self.all[self.begin as usize..self.end as usize]
+    }
+}
+
+impl<'a> IntoIterator for &'a Cells {
+    type Item = &'a Cell;
+    type IntoIter = std::slice::Iter<'a, Cell>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 /// The cycles of one instruction in one calling context.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -153,7 +185,7 @@ pub struct Row {
     /// How often it committed.
     pub commits: u64,
     /// Its units, by what they were spent on and by events, in that order.
-    pub cells: Vec<(Spent, EventSet, u64)>,
+    pub cells: Cells,
 }
 
 impl Row {
@@ -199,61 +231,6 @@ impl ExactProfile {
     }
 }
 
-/// A row while the run goes on.
-#[derive(Clone, Debug)]
-struct Live {
-    of: RowKey,
-    origin: Origin,
-    begins_block: bool,
-    commits: u64,
-    computing: u64,
-    /// The next row of the same instruction, in another context.
-    other: u32,
-}
-
-/// The rows of a run.
-#[derive(Clone, Debug, Default)]
-struct Rows(Vec<Live>);
-
-impl Rows {
-    /// Keeps what an instruction has counted in its last context.
-    fn keep(&mut self, hot: &mut Hot) {
-        if let Some(live) = self.0.get_mut(hot.row as usize) {
-            live.commits += std::mem::take(&mut hot.commits);
-            live.computing += std::mem::take(&mut hot.computing);
-            live.begins_block |= hot.begins_block;
-        }
-    }
-
-    /// Turns an instruction to its row in another context.
-    #[inline(never)]
-    fn turn(&mut self, hot: &mut Hot, of: RowKey) {
-        self.keep(hot);
-        let first = hot.row;
-        let (mut at, mut before) = (first, Hot::NO_ROW);
-        while at != Hot::NO_ROW && self.0[at as usize].of.node != of.node {
-            before = at;
-            at = self.0[at as usize].other;
-        }
-        if at == Hot::NO_ROW {
-            at = self.0.len() as u32;
-            self.0.push(Live {
-                of,
-                origin: Origin::Program,
-                begins_block: false,
-                commits: 0,
-                computing: 0,
-                other: first,
-            });
-        } else if before != Hot::NO_ROW {
-            // To the front: it is likely to be asked for again.
-            self.0[before as usize].other = self.0[at as usize].other;
-            self.0[at as usize].other = first;
-        }
-        (hot.row, hot.node) = (at, of.node);
-    }
-}
-
 /// Collects the exact profile of a run.
 #[derive(Clone, Debug)]
 pub struct Oracle {
@@ -264,7 +241,6 @@ pub struct Oracle {
     keeps_contexts: bool,
     table: HotTable,
     rows: Rows,
-    cells: FxHashMap<(u32, Spent, EventSet), u64>,
     contexts: ContextTree,
     cycles: u64,
     idle_cycles: u64,
@@ -317,8 +293,7 @@ impl Oracle {
             charge,
             keeps_contexts: functions.is_some(),
             table: HotTable::new(),
-            rows: Rows::default(),
-            cells: FxHashMap::default(),
+            rows: Rows::new(),
             contexts: ContextTree::new(functions.unwrap_or_default()),
             cycles: 0,
             idle_cycles: 0,
@@ -339,10 +314,6 @@ impl Oracle {
             self.rows.turn(hot, RowKey { node, key });
         }
         hot
-    }
-
-    fn add(&mut self, row: u32, spent: Spent, events: EventSet, units: u64) {
-        *self.cells.entry((row, spent, events)).or_insert(0) += units;
     }
 
     /// The instruction to whose row the cycles of another one go.
@@ -389,7 +360,7 @@ impl Oracle {
                 Some(last) if of_last => last,
                 _ => self.hot(next).row,
             };
-            self.add(row, spent, events, units);
+            self.rows.add(row, spent, events, units);
         }
     }
 
@@ -408,7 +379,7 @@ impl Oracle {
         if events.is_empty() {
             hot.computing += share;
         } else {
-            self.add(row, Spent::Computing, events, share);
+            self.rows.add(row, Spent::Computing, events, share);
         }
         if commit.origin != Origin::Program {
             self.note_edited(row, commit);
@@ -422,7 +393,7 @@ impl Oracle {
     #[cold]
     fn note_edited(&mut self, row: u32, commit: &Commit) {
         if self.charge == Charge::Own {
-            self.rows.0[row as usize].origin = commit.origin;
+            self.rows.at(row).origin = commit.origin;
         }
         if commit.origin == Origin::Inserted {
             self.at.trigger = Key::of_program(commit.pc);
@@ -435,30 +406,30 @@ impl Oracle {
         for hot in self.table.all() {
             self.rows.keep(hot);
         }
-        let mut cells: Vec<Vec<(Spent, EventSet, u64)>> = vec![Vec::new(); self.rows.0.len()];
-        for ((row, spent, events), units) in self.cells {
-            cells[row as usize].push((spent, events, units));
-        }
+        let mut cells: Vec<Cell> = Vec::new();
+        let ends = self.rows.all().iter().map(|live| {
+            self.rows.collect_cells(live, &mut cells);
+            cells.len() as u32
+        });
+        let ends: Vec<u32> = ends.collect();
+        let cells = Arc::new(cells);
+        let begins_of = std::iter::once(0).chain(ends.iter().copied());
         // Whether an instruction begins a block does not depend on its context.
-        let begins: FxHashSet<Key> = self
-            .rows
-            .0
-            .iter()
+        let begins: FxHashSet<Key> = (self.rows.all().iter())
             .filter(|live| live.begins_block)
-            .map(|live| live.of.key)
+            .map(|live| live.of().key)
             .collect();
-        let rows = self.rows.0.iter().zip(cells).map(|(live, mut cells)| {
-            if live.computing > 0 {
-                cells.push((Spent::Computing, EventSet::NONE, live.computing));
-            }
-            cells.sort_unstable_by_key(|&(spent, events, _)| (spent, events));
-            Row {
-                of: live.of,
-                origin: live.origin,
-                begins_block: begins.contains(&live.of.key),
-                commits: live.commits,
-                cells,
-            }
+        let rows = self.rows.all().iter().zip(begins_of.zip(&ends));
+        let rows = rows.map(|(live, (begin, &end))| Row {
+            of: live.of(),
+            origin: live.origin,
+            begins_block: begins.contains(&live.of().key),
+            commits: live.commits,
+            cells: Cells {
+                all: Arc::clone(&cells),
+                begin,
+                end,
+            },
         });
         ExactProfile {
             units_per_cycle: self.units,

@@ -44,7 +44,7 @@ pub const MODES: [&[&str]; 3] = [
 ];
 
 /// The folder with the cases' sources.
-fn sources() -> PathBuf {
+pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/guest")
 }
 

@@ -6,6 +6,7 @@ use crate::support;
 pub mod build;
 
 mod contention;
+mod contexts;
 mod cores;
 mod counters;
 mod descriptors;

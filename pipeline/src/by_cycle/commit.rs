@@ -233,6 +233,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             target,
             stack_pointer: if moves_frames(class) {
                 self.committed_register(self.process.image.isa.stack_pointer())
+            } else if class == OpClass::Syscall {
+                self.process.loaded_stack_pointer()
             } else {
                 0
             },

@@ -144,6 +144,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 stack_pointer: if moves_frames(inst.class) {
                     let register = self.process.image.isa.stack_pointer();
                     self.process.thread.hart.r[usize::from(register)]
+                } else if inst.class == OpClass::Syscall {
+                    self.process.loaded_stack_pointer()
                 } else {
                     0
                 },

@@ -292,7 +292,8 @@ pub struct Commit {
     pub addr: u64,
     /// Address of the instruction executed next by a control transfer.
     pub target: u64,
-    /// The stack pointer behind a call, a return or an indirect jump; else 0.
+    /// The stack pointer behind a call, a return, an indirect jump, or a system call that has loaded all registers
+    /// (`sigreturn`); else 0.
     pub stack_pointer: u64,
     /// A control transfer that was taken.
     pub taken: bool,

@@ -25,6 +25,9 @@ pub struct Function {
 #[derive(Clone, Debug, Default)]
 pub struct FunctionMap {
     functions: Vec<Function>,
+    /// Where code of a function lies that was moved away from it: first address, the address behind it, and the entry of
+    /// the function. In ascending order.
+    parts: Vec<(u64, u64, u64)>,
     /// Some functions have no name in the program.
     is_incomplete: bool,
 }
@@ -34,6 +37,7 @@ impl FromIterator<Function> for FunctionMap {
     fn from_iter<I: IntoIterator<Item = Function>>(functions: I) -> Self {
         FunctionMap {
             functions: functions.into_iter().collect(),
+            parts: Vec::new(),
             is_incomplete: false,
         }
     }
@@ -43,13 +47,23 @@ impl FunctionMap {
     /// The functions that a program names.
     #[must_use]
     pub fn named(image: &ProgramImage) -> Self {
-        let functions = image.symbols.functions().iter();
-        let named = functions.map(|f| Function {
-            name: f.name.clone(),
-            entry: f.addr,
-            end: f.addr.saturating_add(f.size),
+        let symbols = &image.symbols;
+        let all = symbols.functions();
+        let (wholes, parts): (Vec<usize>, Vec<usize>) =
+            (0..all.len()).partition(|&at| symbols.whole(at) == at);
+        let end = |at: usize| all[at].addr.saturating_add(all[at].size);
+        let named = wholes.into_iter().map(|at| Function {
+            name: all[at].name.clone(),
+            entry: all[at].addr,
+            end: end(at),
         });
-        named.collect()
+        let parts = parts.into_iter();
+        FunctionMap {
+            parts: parts
+                .map(|at| (all[at].addr, end(at), all[symbols.whole(at)].addr))
+                .collect(),
+            ..named.collect()
+        }
     }
 
     /// The functions of all instructions of a run.
@@ -120,12 +134,41 @@ impl FunctionMap {
         &self.functions
     }
 
-    /// The place of the function that holds an address.
+    /// The place of the function that holds an address, itself or in a part that lies elsewhere.
     #[must_use]
     pub fn find(&self, pc: u64) -> Option<usize> {
         let after = self.functions.partition_point(|f| f.entry <= pc);
-        let at = after.checked_sub(1)?;
-        (pc < self.functions[at].end).then_some(at)
+        let at = after.checked_sub(1);
+        if let Some(at) = at.filter(|&at| pc < self.functions[at].end) {
+            return Some(at);
+        }
+        let &(.., entry) = self.part(pc)?;
+        let found = self.functions.binary_search_by_key(&entry, |f| f.entry);
+        found.ok()
+    }
+
+    fn part(&self, pc: u64) -> Option<&(u64, u64, u64)> {
+        let after = self.parts.partition_point(|&(first, ..)| first <= pc);
+        let part = &self.parts[after.checked_sub(1)?];
+        (pc < part.1).then_some(part)
+    }
+
+    /// The source file of the function at a place, if debug information tells it.
+    #[must_use]
+    pub fn file(&self, image: &ProgramImage, place: usize) -> Option<String> {
+        let frames = image.source_frames(self.functions[place].entry);
+        frames.last()?.file.clone()
+    }
+
+    /// The name of the function at a place, with its file where other functions have the same name.
+    #[must_use]
+    pub fn label(&self, image: &ProgramImage, place: usize) -> String {
+        let name = &self.functions[place].name;
+        let is_alone = self.functions.iter().filter(|f| f.name == *name).count() < 2;
+        match self.file(image, place).filter(|_| !is_alone) {
+            Some(file) => format!("{name} ({})", file.rsplit('/').next().unwrap_or(&file)),
+            None => name.clone(),
+        }
     }
 
     /// Whether code ran that the program names no function for.
@@ -156,10 +199,12 @@ pub fn functions(exact: &ExactProfile, map: &FunctionMap) -> Vec<FunctionTime> {
     let mut times: FxHashMap<usize, FunctionTime> = FxHashMap::default();
     let nodes = exact.contexts.nodes();
     let of_node: Vec<Option<usize>> = nodes.iter().map(|node| map.find(node.entry)).collect();
-    let mut rows_of: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for (at, row) in exact.rows.iter().enumerate() {
-        rows_of[row.of.node.index()].push(at);
-    }
+    // The rows of each context lie together.
+    let mut rows: Vec<u32> = (0..exact.rows.len() as u32).collect();
+    rows.sort_by_key(|&at| exact.rows[at as usize].of.node);
+    let of = |at: u32| exact.rows[at as usize].of.node.index();
+    // A call of a part that lies elsewhere is none of the function.
+    let is_entry = |pc| map.part(pc).is_none();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (at, node) in nodes.iter().enumerate().skip(1) {
         children[node.parent.index()].push(at);
@@ -185,17 +230,25 @@ pub fn functions(exact: &ExactProfile, map: &FunctionMap) -> Vec<FunctionTime> {
             Step::Enter(node) => {
                 if let Some(function) = of_node[node] {
                     *on_path.entry(function).or_insert(0) += 1;
-                    if matches!(nodes[node].entered, Entered::Call(_) | Entered::Signal(_)) {
+                    if !matches!(nodes[node].entered, Entered::Begin | Entered::Thread(_))
+                        && is_entry(nodes[node].entry)
+                    {
                         times.entry(function).or_insert_with(|| new(function)).calls +=
                             nodes[node].calls;
                     }
                 }
                 path.push(node);
-                for &at in &rows_of[node] {
-                    let row = &exact.rows[at];
+                let first = rows.partition_point(|&at| of(at) < node);
+                for &at in rows[first..].iter().take_while(|&&at| of(at) == node) {
+                    let row = &exact.rows[at as usize];
                     let units = row.units();
                     inclusive[node] += units;
-                    let Some(function) = map.find(row.of.key.pc) else {
+                    let pc = row.of.key.pc;
+                    let here = of_node[node].filter(|&at| {
+                        let Function { entry, end, .. } = map.functions()[at];
+                        (entry..end).contains(&pc)
+                    });
+                    let Some(function) = here.or_else(|| map.find(pc)) else {
                         continue;
                     };
                     let time = times.entry(function).or_insert_with(|| new(function));

@@ -5,10 +5,11 @@ use hps_profile::{
     Block, Context, Cycles, EventStack, Function, Instruction, Line, Profile, TimeSlice,
 };
 use hps_sim_core::image::ProgramImage;
+use rustc_hash::FxHashMap;
 
-use super::{FunctionMap, InstructionTime};
+use super::{Depth, FunctionMap, InstructionTime};
 use crate::beat::Key;
-use crate::contexts::{Entered, NodeId};
+use crate::contexts::NodeId;
 use crate::oracle::ExactProfile;
 use crate::timeline::Timeline;
 
@@ -77,31 +78,35 @@ pub fn by_function(exact: &ExactProfile, map: &FunctionMap) -> Profile<Function,
         .collect()
 }
 
-/// By calling context: the call sites, outermost first, and the entry of the innermost function.
+/// Call sites that [`by_context`] holds in all contexts together.
+const MOST_SITES: usize = 1 << 22;
+
+/// By calling context: the call sites, outermost first, and the entry of the innermost function. Where all contexts have
+/// more than four million call sites together, those deeper than some depth count for the one around them at that
+/// depth; the second result says so.
 #[must_use]
-pub fn by_context(exact: &ExactProfile) -> Profile<Context, Cycles> {
-    let nodes = exact.contexts.nodes();
-    let mut places: Vec<Vec<u64>> = Vec::with_capacity(nodes.len());
-    // Each node lies behind the one around it.
-    for node in nodes {
-        let around = match node.entered {
-            Entered::Begin => Vec::new(),
-            Entered::Call(site) | Entered::Signal(site) => {
-                let mut outer = places[node.parent.index()].clone();
-                outer.push(site);
-                outer
-            }
-        };
-        places.push(around);
+pub fn by_context(exact: &ExactProfile) -> (Profile<Context, Cycles>, Depth) {
+    let contexts = &exact.contexts;
+    let depth = Depth::that_fits(contexts, |depth| {
+        let all = contexts.ids().filter(|&node| depth.stand_in(node) == node);
+        all.map(|node| depth.of(node)).sum::<usize>() <= MOST_SITES
+    });
+    let mut units: FxHashMap<NodeId, u64> = FxHashMap::default();
+    for row in &exact.rows {
+        *units.entry(depth.stand_in(row.of.node)).or_insert(0) += row.units();
     }
     let context = |node: NodeId| {
-        let innermost = nodes[node.index()].entry;
-        let sites = places[node.index()].iter().copied();
-        Context(sites.chain([innermost]).collect())
+        let innermost = contexts.nodes()[node.index()].entry;
+        let sites = contexts.path(node).filter_map(|node| node.entered.site());
+        let mut path: Vec<u64> = std::iter::once(innermost).chain(sites).collect();
+        path.reverse();
+        Context(path.into())
     };
-    let rows = exact.rows.iter();
-    rows.map(|row| (context(row.of.node), row.units()))
-        .collect()
+    let members = units.into_iter();
+    let profile = members
+        .map(|(node, units)| (context(node), units))
+        .collect();
+    (profile, depth)
 }
 
 /// By instruction and the events that it met.

@@ -1,16 +1,18 @@
 //! The exact profile by instruction, line, block and function: what people read.
 
+mod depth;
 mod functions;
 pub mod keyed;
 mod levels;
 mod lines;
 mod symbolized;
 
+pub use depth::Depth;
 pub use functions::Function;
 pub use functions::{FunctionMap, FunctionTime, functions};
 pub use levels::{Level, Levels, Member, Members};
 pub use lines::{LineTime, lines};
-pub use symbolized::{symbolized, symbolized_weights};
+pub use symbolized::{ThreadNames, symbolized, symbolized_weights};
 
 use std::collections::BTreeMap;
 

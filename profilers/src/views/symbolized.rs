@@ -1,30 +1,39 @@
 //! The exact profile with names, for the formats that people open.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hps_pipeline::core::EventSet;
 use hps_profile::symbolized::{
-    Builder, Column, Frame, Function, FunctionId, Header, LocationId, Marker, Series,
-    SymbolizedProfile,
+    Builder, Column, DEEPER, Frame, Function, FunctionId, Header, LocationId, Marker, Series,
+    SymbolizedProfile, Thread, ThreadId,
 };
 use hps_sim_core::image::{ProgramImage, SourceFrame};
 use hps_sim_core::symbols::demangle;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::FunctionMap;
+use super::{Depth, FunctionMap};
 use crate::beat::Key;
-use crate::contexts::Entered;
-use crate::oracle::{ExactProfile, Row, STATES};
+use crate::contexts::{ContextTree, Entered, NodeId};
+use crate::oracle::{ExactProfile, Row, RowKey, STATES};
 use crate::timeline::Timeline;
 
+/// Frames that all stacks of [`symbolized`] have together.
+const MOST_FRAMES: usize = 1_000_000;
+
+/// Names of threads by their numbers. Threads without one have the program's.
+pub type ThreadNames = BTreeMap<u32, String>;
+
 /// The profile of a run: for each instruction in its calling context the cycles, how often it committed, the
-/// cycles by state, and the cycles in which it had met each event.
+/// cycles by state, and the cycles in which it had met each event. Threads are told apart if there are several.
+///
+/// Stacks are cut at the depth at which all of them have a million frames together, and a note says so.
 #[must_use]
 pub fn symbolized(
     header: Header,
     exact: &ExactProfile,
     image: &ProgramImage,
     map: &FunctionMap,
+    threads: &ThreadNames,
     timeline: Option<&Timeline>,
 ) -> SymbolizedProfile {
     let parts = u32::try_from(exact.units_per_cycle).unwrap_or(u32::MAX);
@@ -46,27 +55,110 @@ pub fn symbolized(
             .iter()
             .map(|(_, name)| cycles(&format!("{name}_cycles"))),
     );
+    let program = header.program.rsplit('/').next().unwrap_or("").to_owned();
     let mut names = Names {
         builder: Builder::new(header, columns),
         image,
         map,
         known: FxHashMap::default(),
     };
+    let depth = Depth::that_fits(&exact.contexts, |depth| {
+        has_at_most(exact, depth, MOST_FRAMES)
+    });
+    let mut of_thread = ThreadsOf::new(&exact.contexts, threads, program);
+    // Rows of a context follow each other.
+    let (mut sites_of, mut sites) = (None, Vec::new());
     for row in &exact.rows {
-        let mut stack = vec![names.location(row.of.key.pc, u32::from(row.of.key.disepc.to_bits()))];
-        for node in exact.contexts.path(row.of.node) {
-            match node.entered {
-                Entered::Begin => {}
-                Entered::Call(site) | Entered::Signal(site) => stack.push(names.location(site, 0)),
-            }
+        let key = row.of.key;
+        let leaf = names.location(key.pc, u32::from(key.disepc.to_bits()));
+        let kept = depth.stand_in(row.of.node);
+        if sites_of != Some(kept) {
+            sites_of = Some(kept);
+            sites.clear();
+            let around = exact.contexts.path(kept).filter_map(|n| n.entered.site());
+            sites.extend(around.map(|site| names.location(site, 0)));
         }
-        names.builder.add(None, &stack, &values(row, &events));
+        let mut stack = vec![leaf];
+        if kept != row.of.node {
+            stack.push(names.builder.deeper());
+        }
+        stack.extend_from_slice(&sites);
+        let thread = of_thread.of(&mut names.builder, kept);
+        names.builder.add(thread, &stack, &values(row, &events));
     }
     let mut builder = names.builder;
+    if let Some((kept, deepest)) = depth.cut_at() {
+        builder.note(format!(
+            "stacks are up to {deepest} calls deep; of those deeper than {kept}, this file has the outermost {kept} calls, \
+             {DEEPER}, and the innermost function"
+        ));
+    }
     if let Some(timeline) = timeline {
         add_series(&mut builder, timeline);
     }
     builder.build()
+}
+
+/// Whether all stacks have at most this many frames together.
+fn has_at_most(exact: &ExactProfile, depth: &Depth, most: usize) -> bool {
+    let mut frames = 0;
+    let mut seen: FxHashSet<RowKey> = FxHashSet::default();
+    exact.rows.iter().all(|row| {
+        let node = depth.stand_in(row.of.node);
+        let is_new = node == row.of.node
+            || seen.insert(RowKey {
+                node,
+                key: row.of.key,
+            });
+        if is_new {
+            frames += depth.of(node) + 1 + usize::from(node != row.of.node);
+        }
+        frames <= most
+    })
+}
+
+/// The thread of each context.
+struct ThreadsOf<'a> {
+    /// By context; none if all are of one thread.
+    numbers: Vec<u32>,
+    names: &'a ThreadNames,
+    program: String,
+    ids: FxHashMap<u32, ThreadId>,
+}
+
+impl ThreadsOf<'_> {
+    fn new<'a>(contexts: &ContextTree, names: &'a ThreadNames, program: String) -> ThreadsOf<'a> {
+        let nodes = contexts.nodes();
+        let has_several = nodes
+            .iter()
+            .any(|node| matches!(node.entered, Entered::Thread(_)));
+        let mut numbers: Vec<u32> = Vec::new();
+        // Each node lies behind the one around it.
+        for node in nodes.iter().filter(|_| has_several) {
+            numbers.push(match node.entered {
+                Entered::Begin => contexts.first_thread(),
+                Entered::Thread(number) => number,
+                _ => numbers[node.parent.index()],
+            });
+        }
+        ThreadsOf {
+            numbers,
+            names,
+            program,
+            ids: FxHashMap::default(),
+        }
+    }
+
+    fn of(&mut self, builder: &mut Builder, node: NodeId) -> Option<ThreadId> {
+        let &number = self.numbers.get(node.index())?;
+        let id = self.ids.entry(number).or_insert_with(|| {
+            builder.thread(Thread {
+                id: u64::from(number),
+                name: self.names.get(&number).unwrap_or(&self.program).clone(),
+            })
+        });
+        Some(*id)
+    }
 }
 
 /// Weights by instruction in one column, without calling contexts. Instructions of DISE are locations of
@@ -139,7 +231,7 @@ impl Names<'_> {
     /// The functions at an address, innermost first.
     fn frames(&mut self, pc: u64) -> Vec<Frame> {
         let found = self.map.find(pc).map(|at| &self.map.functions()[at]);
-        let symbol = self.image.symbols.function_at(pc);
+        let symbol = found.and_then(|f| self.image.symbols.function_at(f.entry));
         let source = self.image.source_frames(pc);
         let outer = source.last();
         let own = found.map(|f| Function {

@@ -1,5 +1,7 @@
 //! `prctl`, `personality`, `membarrier`: attributes of guest and thread that are kept and told, with little effect.
 
+use std::collections::BTreeMap;
+
 use super::Linux;
 use super::errno::Errno;
 use super::signals::LAST_SIGNAL;
@@ -10,13 +12,15 @@ use crate::process::Thread;
 const TIMER_SLACK_NS: u64 = 50_000;
 
 /// Attributes of the guest that it sets and asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Attributes {
     dumpable: bool,
     reaps: bool,
     huge_pages_disabled: bool,
     /// Registrations for `membarrier`, as its commands.
     barriers: u32,
+    /// Names that threads have given themselves, also those of threads that have ended.
+    names: BTreeMap<u32, [u8; Thread::NAME_BYTES]>,
 }
 
 impl Default for Attributes {
@@ -26,6 +30,7 @@ impl Default for Attributes {
             reaps: false,
             huge_pages_disabled: false,
             barriers: 0,
+            names: BTreeMap::new(),
         }
     }
 }
@@ -56,6 +61,15 @@ impl Linux {
     /// Whether the process wants the children of descendants that end (`PR_SET_CHILD_SUBREAPER`).
     pub(super) fn reaps_orphans(&self) -> bool {
         self.attributes.reaps
+    }
+
+    /// The names that threads have given themselves, by the threads' numbers.
+    #[must_use]
+    pub fn thread_names(&self) -> BTreeMap<u32, String> {
+        let names = self.attributes.names.iter();
+        names
+            .map(|(&number, name)| (number, Thread::readable_name(name)))
+            .collect()
     }
 }
 
@@ -122,6 +136,7 @@ impl Linux {
                 let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
                 thread.name = [0; Thread::NAME_BYTES];
                 thread.name[..len].copy_from_slice(&bytes[..len]);
+                shared.names.insert(thread.tid, thread.name);
             }
             GET_NAME => mem.write_bytes(value, &thread.name)?,
             GET_SECCOMP => {}

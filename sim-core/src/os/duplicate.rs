@@ -124,6 +124,7 @@ impl Linux {
             seen_changes: 0,
             execution: None,
             killed_by: None,
+            loaded_stack_pointer: 0,
             files,
             // Sockets are not copied.
             network: Arc::default(),
@@ -148,7 +149,7 @@ impl Linux {
             output_left: self.output_left,
             file_limit: self.file_limit,
             time_limit: self.time_limit.map(TimeLimit::anew),
-            attributes: self.attributes,
+            attributes: self.attributes.clone(),
             threads: self.threads.clone(),
             timers: self.timers.clone(),
             yields: self.yields,

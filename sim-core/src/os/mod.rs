@@ -233,6 +233,8 @@ pub struct Linux {
     execution: Option<Box<Execution>>,
     /// The signal that has ended the process.
     killed_by: Option<u8>,
+    /// The stack pointer that the last call has loaded with all other registers (`sigreturn`); 0 if it has not.
+    pub(crate) loaded_stack_pointer: u64,
     files: Descriptors,
     network: Arc<Mutex<Network>>,
     streams: Streams,
@@ -344,6 +346,7 @@ impl Linux {
             seen_changes: 0,
             execution: None,
             killed_by: None,
+            loaded_stack_pointer: 0,
             files: Descriptors::of_process(PID),
             network: Arc::default(),
             cwd,

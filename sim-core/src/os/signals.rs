@@ -572,8 +572,7 @@ impl Linux {
         Ok(())
     }
 
-    /// `rt_sigreturn` and `sigreturn`. An unreadable frame ends the process with SIGSEGV, as under
-    /// Linux.
+    /// `rt_sigreturn` and `sigreturn`. An unreadable frame ends the process with SIGSEGV, as under Linux.
     pub(super) fn signal_return(
         &mut self,
         thread: &mut Thread,
@@ -583,6 +582,7 @@ impl Linux {
         let Ok(restored) = self.abi.leave_handler(&mut thread.hart, mem, kind) else {
             return Err(self.killed(self.abi.signal_number(Signal::Segv)));
         };
+        self.loaded_stack_pointer = self.abi.stack_pointer(&thread.hart);
         thread.signals.blocked = restored.mask & !self.abi.signal_rules().unstoppable();
         if let Some(stack) = restored.alt_stack {
             thread.signals.alt_stack = AltStack {

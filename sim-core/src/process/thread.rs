@@ -37,6 +37,12 @@ pub struct Thread {
 impl Thread {
     /// Bytes of a name, the closing zero among them.
     pub const NAME_BYTES: usize = 16;
+
+    /// A name as text, up to the byte that ends it.
+    pub(crate) fn readable_name(name: &[u8; Thread::NAME_BYTES]) -> String {
+        let len = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+        String::from_utf8_lossy(&name[..len]).into_owned()
+    }
     /// The number of no thread.
     const NOBODY: u32 = 0;
     /// The number of an observer, which no thread of a guest gets.

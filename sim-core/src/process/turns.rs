@@ -26,6 +26,7 @@ impl Process {
         self.guest.limit_memory();
         self.guest.os.note_file_changes();
         self.guest.os.threads.receive(&mut self.thread);
+        self.guest.os.loaded_stack_pointer = 0;
         let served = self.guest.os.syscall(&mut self.thread, &mut self.guest.mem);
         self.take_execution();
         let result = self.settle(served);
@@ -42,6 +43,13 @@ impl Process {
             OpClass::Syscall => self.caller,
             _ => self.thread.tid,
         }
+    }
+
+    /// The stack pointer that the system call which commits now has loaded with all other registers, as the return from
+    /// a signal does; 0 if it has not.
+    #[must_use]
+    pub fn loaded_stack_pointer(&self) -> u64 {
+        self.guest.os.loaded_stack_pointer
     }
 
     /// The number of the program that an instruction belongs to which commits now, as [`thread_of`](Self::thread_of)

@@ -60,7 +60,7 @@ fn find(shown: &Shown<'_>, name: &str) -> anyhow::Result<usize> {
         }
         bail!("--annotate {name}: no function holds this address");
     }
-    let exact = functions.iter().position(|f| f.name == name);
+    let exact = chosen(shown, name)?;
     let same_linkage = || {
         let symbol = shown.image.symbols.function_named(name)?;
         shown.map.find(symbol.addr)
@@ -85,13 +85,46 @@ fn find(shown: &Shown<'_>, name: &str) -> anyhow::Result<usize> {
     )
 }
 
+/// The place of the function of this name, or `FILE:NAME`; none if there is none, an error if there are several.
+fn chosen(shown: &Shown<'_>, name: &str) -> anyhow::Result<Option<usize>> {
+    let functions = shown.map.functions();
+    let named = |at: &usize| {
+        let function = &functions[*at];
+        function.name == name
+            || name.strip_suffix(&function.name).is_some_and(|file| {
+                let known = shown.map.file(shown.image, *at);
+                let file = file.strip_suffix(':');
+                file.zip(known).is_some_and(|(file, known)| {
+                    known == file || known.ends_with(&format!("/{file}"))
+                })
+            })
+    };
+    let found: Vec<usize> = (0..functions.len()).filter(named).collect();
+    if let [first, _, ..] = found[..] {
+        let places = found.iter().map(|&at| {
+            let file = shown.map.file(shown.image, at);
+            let file = file.map(|file| format!(" of {file}")).unwrap_or_default();
+            format!("{:#x}{file}", functions[at].entry)
+        });
+        bail!(
+            "--annotate {name}: the program has {} functions of this name: {}; name one by its address, as {:#x}, or by its \
+             file, as FILE:NAME",
+            found.len(),
+            places.collect::<Vec<_>>().join(", "),
+            functions[first].entry
+        );
+    }
+    Ok(found.first().copied())
+}
+
 /// Prints the instructions of a function that ran, with their cost and each profiler's opinion.
 pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> anyhow::Result<()> {
-    let function = &shown.map.functions()[find(shown, name)?];
+    let place = find(shown, name)?;
+    let function = &shown.map.functions()[place];
     let inside: Vec<&InstructionTime> = shown
         .instructions
         .iter()
-        .filter(|one| (function.entry..function.end).contains(&one.key.pc))
+        .filter(|one| shown.map.find(one.key.pc) == Some(place))
         .collect();
     let own: u64 = inside.iter().map(|one| one.stack.units()).sum();
     writeln!(

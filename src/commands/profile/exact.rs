@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_lab::{Lab, Program, Truth, Watch};
+use hps_lab::{EndError, Lab, Program, Truth, Watch};
 use hps_pipeline::core::EventSet;
 use hps_profilers::oracle::{STATES, Spent};
 use hps_profilers::registry::{self, Profiler};
@@ -58,7 +58,13 @@ impl Shown<'_> {
         match self.map.find(pc) {
             Some(at) => {
                 let f = &self.map.functions()[at];
-                format!("{}+{:#x}", f.name, pc - f.entry)
+                // A part that lies elsewhere has a symbol of its own.
+                let part = || self.image.symbols.function_at(pc);
+                let (name, begin) = match part().filter(|_| !(f.entry..f.end).contains(&pc)) {
+                    Some(part) => (&part.name, part.addr),
+                    None => (&f.name, f.entry),
+                };
+                format!("{name}+{:#x}", pc - begin)
             }
             None => "?".to_string(),
         }
@@ -232,15 +238,11 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Profiler>> {
 
 /// The exit code of the command: 1 if the run failed.
 fn ended(truth: &Truth<NoEditor>) -> u8 {
-    match truth.ran.stop {
-        Stop::Limit => 0,
-        _ if truth.ran.exit_code() == 0 => 0,
-        _ => {
-            say!(
-                "hps: the program ended with exit code {}: the profile is of a run that failed; `hps run` shows \
-                 what it prints",
-                truth.ran.exit_code()
-            );
+    let ran = &truth.ran;
+    match EndError::unless_success(ran.stop, &ran.process) {
+        Ok(()) | Err(EndError::Limit) => 0,
+        Err(end) => {
+            say!("hps: {end}: the profile is of a run that failed; `hps run` shows what it prints");
             1
         }
     }
@@ -412,7 +414,7 @@ fn function_table(
             flushed,
             drained,
             mostly(&time.own),
-            shown.map.functions()[time.function].name.clone(),
+            shown.map.label(shown.image, time.function),
         ]);
     }
     write!(
@@ -547,7 +549,14 @@ fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         .instructions
         .iter()
         .any(|one| shown.image.source_line(one.key.pc).is_some());
-    if !has_lines {
+    let missing = shown.image.missing_debug_files();
+    for sentence in &missing {
+        writeln!(
+            out,
+            "note: {sentence}: none of these is there and belongs to the program"
+        )?;
+    }
+    if !has_lines && missing.is_empty() {
         writeln!(
             out,
             "note: the program has no line table; compile it with -g to see source lines"

@@ -1,6 +1,7 @@
 //! The exact profile for other tools.
 
 use hps_lab::VERSION;
+use hps_lab::host::shell_word;
 use hps_profile::symbolized::Header;
 use hps_profilers::views::symbolized;
 
@@ -30,6 +31,7 @@ pub(super) fn write(shown: &Shown<'_>, exports: &[Export]) -> anyhow::Result<()>
         &shown.truth.exact,
         shown.image,
         shown.map,
+        &shown.truth.ran.process.os.thread_names(),
         shown.truth.timeline.as_ref(),
     );
     export::write(&profile, exports)
@@ -43,7 +45,7 @@ fn command(shown: &Shown<'_>) -> String {
     if let Some(machine) = machine {
         command += &format!(
             " --machine {} --core {}",
-            machine.config.name,
+            shell_word(&machine.config.name),
             machine.core.name()
         );
     }
@@ -51,7 +53,7 @@ fn command(shown: &Shown<'_>) -> String {
         command += &format!(" --max-instructions {limit}");
     }
     for word in &shown.args.command {
-        command += &format!(" {word}");
+        command += &format!(" {}", shell_word(word));
     }
     command
 }

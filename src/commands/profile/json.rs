@@ -41,6 +41,7 @@ pub(super) fn write(
             let f = &shown.map.functions()[time.function];
             json!({
                 "name": f.name,
+                "file": shown.map.file(shown.image, time.function),
                 "entry": format!("{:#x}", f.entry),
                 "calls": time.calls,
                 "instructions": time.commits,

@@ -25,7 +25,14 @@ pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
     saved.write_kind(keyed::by_block(instructions), parts)?;
     saved.write_kind(keyed::by_line(instructions, shown.image), parts)?;
     saved.write_kind(keyed::by_function(exact, shown.map), parts)?;
-    saved.write_kind(keyed::by_context(exact), parts)?;
+    let (contexts, depth) = keyed::by_context(exact);
+    saved.write_kind(contexts, parts)?;
+    if let Some((kept, deepest)) = depth.cut_at() {
+        say!(
+            "hps: {}: contexts are {deepest} calls deep; those deeper than {kept} count for the one around them",
+            folder.display()
+        );
+    }
     saved.write_kind(keyed::by_event_stack(instructions), parts)?;
     if let Some(series) = &shown.truth.timeline {
         saved.write_kind(keyed::over_time(series), 1)?;

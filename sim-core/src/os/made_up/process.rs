@@ -216,10 +216,5 @@ struct SignalSets {
 
 /// A thread's name, without what would end its field.
 fn name(thread: &Thread) -> String {
-    let len = thread
-        .name
-        .iter()
-        .position(|&b| b == 0)
-        .unwrap_or(thread.name.len());
-    String::from_utf8_lossy(&thread.name[..len]).into_owned()
+    Thread::readable_name(&thread.name)
 }
