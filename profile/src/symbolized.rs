@@ -312,7 +312,7 @@ impl SymbolizedProfile {
         &self.markers
     }
 
-    /// What is left out of the profile, a sentence each: for the reader of a file.
+    /// Sentences that tell the reader of a file what the profile leaves out.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

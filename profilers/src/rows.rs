@@ -27,7 +27,7 @@ pub(crate) struct Live {
     disepc: DisePc,
     /// Origin of the instruction.
     pub origin: Origin,
-    /// It begins a basic block.
+    /// Whether it begins a basic block.
     pub begins_block: bool,
     /// How often it committed.
     pub commits: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// What the row is of.
+    /// The instruction and the context of the row.
     pub fn of(&self) -> RowKey {
         RowKey {
             node: self.node,

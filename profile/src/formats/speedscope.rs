@@ -167,7 +167,7 @@ impl Tree {
         Evented {
             kind: "evented",
             name: name.to_owned(),
-            // What speedscope does not know it shows as plain numbers.
+            // Speedscope shows units that it does not know as plain numbers.
             unit: match unit {
                 "nanoseconds" => "nanoseconds",
                 "microseconds" => "microseconds",

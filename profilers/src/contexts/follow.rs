@@ -35,7 +35,7 @@ impl Parked {
     fn park(&mut self, stack: Stack) {
         self.switches += 1;
         let now = self.switches;
-        // What was parked before this stack began, and lies within it, has ended: its memory is this stack's.
+        // A stack that was parked before this one began, and lies within it, has ended: its memory is this one's.
         let ended = self.stacks.range(..=stack.base).rev();
         let ended = ended.take_while(|&(&base, _)| stack.holds(base));
         let ended: Vec<u64> = ended

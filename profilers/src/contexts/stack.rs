@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 1 << 22;
 /// No code returns to this address.
 pub(super) const NOWHERE: u64 = u64::MAX;
 
-/// What has opened a frame.
+/// Reason for which a frame is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A call, or the beginning of a coroutine.

@@ -16,7 +16,7 @@ use crate::host;
 const SYSTEM: &str = "/usr/lib/debug";
 /// Files larger than this are not read, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// So many files that were not found are told of.
+/// Most files that are named among those not found.
 const MOST_MISSING: usize = 3;
 
 /// Finds the files beside a program. What is not found is remembered.
@@ -36,7 +36,7 @@ impl DebugFiles {
         }
     }
 
-    /// What has been looked for and not found, a sentence each.
+    /// Sentences that name what has been looked for and not found.
     pub fn missing(&self) -> Vec<String> {
         self.missing
             .lock()
