@@ -16,7 +16,7 @@ use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::process::Process;
 use serde::Serialize;
 
-use super::execute::Ran;
+use super::execute::{Ran, Timed};
 use super::fault;
 use super::rates::{Doubt, rates};
 use crate::commands::contention::{LineDocument, contended};
@@ -255,9 +255,12 @@ pub struct MachineDocument {
     pub configuration: MachineConfig,
 }
 
-/// A CPI stack. The slots sum to `commit_width * cycles`.
+/// A CPI stack. The slots sum to `commit_width * cycles`, for each of the contexts that they are of.
 #[derive(Debug, Serialize)]
 pub struct Stack {
+    /// How many contexts of a chip the slots and the cycles are of together, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contexts: Option<usize>,
     /// Slots of a cycle; null for all cores of a chip together that commit different numbers of instructions in one.
     pub commit_width: Option<u64>,
     /// All slots.
@@ -277,7 +280,8 @@ pub struct Part {
     pub slots: u64,
     /// `slots / commit_width`, or the sum of that of all cores.
     pub cycles: f64,
-    /// Its cycles per instruction of the program.
+    /// Its cycles per instruction of the program; of several contexts, those of each in the mean, so that all parts sum to
+    /// the cycles of the run per instruction.
     pub cpi: f64,
 }
 
@@ -433,8 +437,7 @@ impl Statistics {
             cores,
             contended_lines: timed
                 .map_or_else(Vec::new, |t| contended(&t.contended, first, &ran.process)),
-            by_function: timed
-                .and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),
+            by_function: timed.and_then(|t| by_function(t, width, program)),
             dise: with
                 .zip(ran.dise.clone())
                 .map(|(with, stats)| DiseDocument {
@@ -476,6 +479,7 @@ impl Stack {
             }
         };
         Stack {
+            contexts: None,
             commit_width: Some(commit_width),
             total_slots: stack.total(),
             total_cycles: cycles(stack.total()),
@@ -492,18 +496,35 @@ impl Stack {
     fn of_chip(stack: &CpiStack, width: u64, cores: &[CoreDocument], instructions: u64) -> Self {
         let mut whole = Stack::new(stack, width, instructions);
         let stacks = || cores.iter().map(|one| &one.cpi_stack);
-        if stacks().all(|one| one.commit_width == Some(width)) {
-            return whole;
+        if !stacks().all(|one| one.commit_width == Some(width)) {
+            whole.commit_width = None;
+            whole.total_cycles = stacks().map(|one| one.total_cycles).sum();
+            for part in &mut whole.parts {
+                let parts = stacks().flat_map(|one| &one.parts);
+                let same = parts.filter(|one| one.cause == part.cause);
+                part.cycles = same.map(|one| one.cycles).sum();
+            }
         }
-        whole.commit_width = None;
-        whole.total_cycles = stacks().map(|one| one.total_cycles).sum();
-        for part in &mut whole.parts {
-            let parts = stacks().flat_map(|one| &one.parts);
-            let same = parts.filter(|one| one.cause == part.cause);
-            part.cycles = same.map(|one| one.cycles).sum();
-            part.cpi = cpi(part.cycles, instructions);
+        whole.of_contexts(cores.len(), instructions)
+    }
+
+    /// This stack, whose slots and cycles are of so many contexts together.
+    fn of_contexts(mut self, contexts: usize, instructions: u64) -> Self {
+        if contexts > 1 {
+            self.contexts = Some(contexts);
+            for part in &mut self.parts {
+                part.cpi = cpi(part.cycles / contexts as f64, instructions);
+            }
         }
-        whole
+        self
+    }
+
+    /// Cycles of the run per instruction: of several contexts, those of each in the mean.
+    pub fn cpi(&self, instructions: u64) -> f64 {
+        cpi(
+            self.total_cycles / self.contexts.unwrap_or(1) as f64,
+            instructions,
+        )
     }
 }
 
@@ -515,19 +536,15 @@ fn cpi(cycles: f64, instructions: u64) -> f64 {
     }
 }
 
-fn by_function(
-    all: &[FunctionStack],
-    whole: &CpiStack,
-    width: u64,
-    instructions: u64,
-) -> Vec<FunctionDocument> {
+fn by_function(timed: &Timed, width: u64, instructions: u64) -> Option<Vec<FunctionDocument>> {
     let document = |f: &FunctionStack| FunctionDocument {
         function: f.name.clone(),
         entry: format!("{:#x}", f.entry),
-        share: ratio(f.stack.total(), whole.total()),
-        stack: Stack::new(&f.stack, width, instructions),
+        share: ratio(f.stack.total(), timed.cpi.total()),
+        stack: Stack::new(&f.stack, width, instructions)
+            .of_contexts(timed.contexts.len(), instructions),
     };
-    all.iter().map(document).collect()
+    Some(timed.by_function.as_ref()?.iter().map(document).collect())
 }
 
 #[cfg(test)]
@@ -570,12 +587,13 @@ mod tests {
         ];
         wide.merge(&narrow);
         let whole = Stack::of_chip(&wide, 4, &cores, 34);
-        assert_eq!((whole.commit_width, whole.total_slots), (None, 60));
-        assert!((whole.total_cycles - 20.0).abs() < 1e-9);
+        assert_eq!((whole.contexts, whole.commit_width), (Some(2), None));
+        assert!(whole.total_slots == 60 && (whole.total_cycles - 20.0).abs() < 1e-9);
         let base = &whole.parts[0];
         assert_eq!((base.cause, base.slots), ("base", 34));
         assert!((base.cycles - (30.0 / 4.0 + 4.0 / 2.0)).abs() < 1e-9);
-        assert!((base.cpi - 9.5 / 34.0).abs() < 1e-9);
+        assert!((base.cpi - 9.5 / 2.0 / 34.0).abs() < 1e-9);
+        assert!((whole.cpi(34) - 10.0 / 34.0).abs() < 1e-9);
         let alike = Stack::of_chip(&wide, 4, &cores[..1], 34);
         assert_eq!(alike.commit_width, Some(4));
     }

@@ -223,12 +223,11 @@ fn mostly(stack: &Stack) -> String {
 }
 
 fn cpi(stack: &Stack, instructions: u64) -> String {
-    let whole = if instructions == 0 {
-        0.0
-    } else {
-        stack.total_cycles / instructions as f64
-    };
-    let mut out = format!("\nCPI stack: {whole:.4} cycles an instruction\n");
+    let whole = stack.cpi(instructions);
+    let mean = stack.contexts.map_or_else(String::new, |contexts| {
+        format!(", in the mean of {contexts} contexts")
+    });
+    let mut out = format!("\nCPI stack: {whole:.4} cycles an instruction{mean}\n");
     let longest = stack
         .parts
         .iter()
