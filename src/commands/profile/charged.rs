@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use hps_lab::{Collected, Collecting, Lab, Timed, Watch};
 use hps_profilers::Period;
 use hps_profilers::registry::Profiler;
@@ -44,7 +44,9 @@ pub(super) fn run(
         );
     }
     let undisturbed = lab.clone().run()?;
-    let run = lab.collected(&Collecting::new(first.records, period), watch)?;
+    let run = lab
+        .collected(&Collecting::new(first.records, period), watch)
+        .map_err(|cause| anyhow!("--charged: {cause}"))?;
     Ok(Box::new(Charged {
         run,
         undisturbed_cycles: undisturbed.cycles(),

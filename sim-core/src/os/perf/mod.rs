@@ -314,6 +314,12 @@ impl Linux {
             return Ok(Now::of(parked, self.now_ns));
         }
         if self.threads.processors_of(tid).is_none() {
+            if self.other_processes().any(|other| other.threads.has(tid)) {
+                self.warn_once(
+                    "perf_event_open is refused (ESRCH): events count for threads of the process that opens them, and for \
+                     no other process",
+                );
+            }
             return Err(Errno::ESRCH);
         }
         self.warn_once(
