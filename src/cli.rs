@@ -6,6 +6,7 @@ mod teach;
 mod tools;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::commands::cluster::args::ClusterCommand;
 use crate::commands::dcpi::args::DcpiCommand;
@@ -155,6 +156,12 @@ pub(crate) fn isa() -> impl TypedValueParser<Value = Isa> {
         .try_map(|name| Isa::from_name(&name).ok_or("not an instruction set"))
 }
 
+/// A time in seconds, with or without a point.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse::<f64>().map_err(|cause| cause.to_string())?;
+    Duration::try_from_secs_f64(number).map_err(|cause| cause.to_string())
+}
+
 /// How a guest program is given.
 #[derive(Debug, Args, Clone)]
 pub struct GuestArgs {
@@ -185,8 +192,8 @@ pub struct GuestArgs {
     #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = clap::value_parser!(u64).range(..=1 << 40))]
     pub file_limit: u64,
     /// Time that a run may take, in seconds of the host; it stops beyond [default: no limit]
-    #[arg(long, value_name = "SECONDS")]
-    pub time_limit: Option<u64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub time_limit: Option<Duration>,
     /// Files that the program may have open
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(3..=1 << 20))]
     pub max_open_files: u64,

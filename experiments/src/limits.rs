@@ -1,5 +1,7 @@
 //! Limits of each run of a sweep, so that no program that never ends or floods its output holds one up.
 
+use std::time::Duration;
+
 use hps_lab::GuestLimits;
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +51,7 @@ impl RunLimits {
             memory_bytes,
             output_bytes: Some(self.output_mib << 20),
             file_bytes: Some(self.file_mib << 20),
-            time_seconds: Some(self.time_s),
+            time: Some(Duration::from_secs(self.time_s)),
             open_files: self.open_files,
         }
     }

@@ -1,6 +1,7 @@
 //! What a program gets from outside, as a user asks for it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hps_sim_core::os::{Output, Stdin, ThreadRules};
 use hps_sim_core::process::ProcessConfig;
@@ -32,8 +33,8 @@ pub struct GuestLimits {
     pub output_bytes: Option<u64>,
     /// The most by which the program may make files longer, all together, in bytes.
     pub file_bytes: Option<u64>,
-    /// The most time of the host that the run may take, in seconds.
-    pub time_seconds: Option<u64>,
+    /// The most time of the host that the run may take.
+    pub time: Option<Duration>,
     /// The most files that the program may have open.
     pub open_files: u64,
 }
@@ -52,7 +53,7 @@ impl GuestLimits {
             memory_bytes: process.memory_limit_bytes,
             output_bytes: process.output_limit_bytes,
             file_bytes: process.file_limit_bytes,
-            time_seconds: process.time_limit_seconds,
+            time: process.time_limit,
             open_files: process.open_files_limit,
         }
     }
@@ -62,7 +63,7 @@ impl GuestLimits {
         process.memory_limit_bytes = self.memory_bytes;
         process.output_limit_bytes = self.output_bytes;
         process.file_limit_bytes = self.file_bytes;
-        process.time_limit_seconds = self.time_seconds;
+        process.time_limit = self.time;
         process.open_files_limit = self.open_files;
     }
 }

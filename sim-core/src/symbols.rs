@@ -71,6 +71,17 @@ fn whole_name(name: &str) -> Option<&str> {
 }
 
 impl SymbolTable {
+    /// Bytes of the host's memory that the symbols take, about.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        use std::mem::size_of;
+        let of_function =
+            |f: &Function| size_of::<Function>() + f.name.len() + f.linkage_name.len();
+        let functions: usize = self.functions.iter().map(of_function).sum();
+        let of_name = |name: &String| size_of::<(String, u64)>() + name.len();
+        let addresses: usize = self.addresses.keys().map(of_name).sum();
+        (functions + addresses) as u64
+    }
+
     /// Reads the symbols of an ELF file. Damaged tables count as absent.
     pub(crate) fn from_elf(bytes: &[u8], bias: u64, segments: &[Segment]) -> SymbolTable {
         let Ok(file) = ElfFile64::<LittleEndian>::parse(bytes) else {

@@ -14,6 +14,7 @@ mod files;
 mod hostile;
 mod hosts;
 mod isa;
+mod limits;
 mod manual;
 mod memory;
 mod minutes;

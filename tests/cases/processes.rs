@@ -147,6 +147,19 @@ fn a_shell_runs_pipes_and_substitutions() {
 }
 
 #[test]
+fn a_robust_lock_outlives_the_process_that_has_it() {
+    let expected = "robust process 1 (exit)\nrobust process 1 (killed)\nrobust process 1 (thread)\n\
+                    robust process 1 (exec)\n";
+    for isa in Isa::BOTH {
+        let program = build(isa, "robust_process.c", &["-O2", "-pthread"]);
+        for mode in WITH_CHILDREN.into_iter().chain(SEVERAL) {
+            let run = run(mode, &[], &[&program]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
 fn hostile_processes_come_to_a_clear_end() {
     let program = build(Isa::Riscv64, "process_ends.c", &["-O2"]);
     for mode in WITH_CHILDREN.into_iter().chain(SEVERAL) {
@@ -161,8 +174,8 @@ fn hostile_processes_come_to_a_clear_end() {
         let dead = run(mode, &[], &[&program, "deadlock"]);
         for part in [
             "deadlock",
-            "thread 1000: the end of a child",
-            "thread 1001: ",
+            "process 1000: the end of a child",
+            "process 1001: ",
         ] {
             assert!(dead.stderr.contains(part), "{part}: {}", dead.stderr);
         }

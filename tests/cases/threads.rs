@@ -151,6 +151,23 @@ fn a_process_ends_with_its_threads() {
     }
 }
 
+/// Processor time of threads and processes, on one processor and on several.
+#[test]
+fn clocks_of_processors_count_while_their_threads_run() {
+    let modes = MODES.map(|mode| (mode, "1"));
+    for isa in Isa::BOTH {
+        let program = build(isa, "clocks.c", &["-O2", "-pthread"]);
+        for (mode, count) in modes
+            .into_iter()
+            .chain([(&SEVERAL[..], "4"), (&SIBLINGS[..], "2")])
+        {
+            let run = Hps::new().run(&[&["run"], mode, &["--", &program, count]].concat());
+            let expected = format!("{count} processors\n");
+            assert_eq!(run.expect_code(0), expected, "{isa:?} {mode:?}");
+        }
+    }
+}
+
 #[test]
 fn timers_raise_their_signals() {
     let expected = "itimer ok prof ok timer ok alarm 1\n";
@@ -426,6 +443,14 @@ fn slots_of_cores_that_differ_are_their_own_widths_and_cycles() {
     assert!(whole["commit_width"].is_null());
     assert_eq!(whole["total_slots"].as_u64(), Some(10 * cycles));
     assert_eq!(whole["total_cycles"].as_f64(), Some(2.0 * cycles as f64));
+    // Parts say what the IPC says.
+    assert_eq!(whole["contexts"].as_u64(), Some(2));
+    let parts = whole["parts"].as_array().expect("parts");
+    let cpi: f64 = parts.iter().filter_map(|part| part["cpi"].as_f64()).sum();
+    let ipc = document["ipc"].as_f64().expect("a number");
+    assert!((cpi * ipc - 1.0).abs() < 1e-9, "{cpi} {ipc}");
+    let printed = format!("CPI stack: {:.4} cycles an instruction, in", 1.0 / ipc);
+    assert!(run.stderr.contains(&printed), "{printed}: {}", run.stderr);
     let in_table = |core: &str| {
         let rows = run.stderr.lines().map(|line| line.split_whitespace());
         rows.filter(|row| row.clone().next() == Some(core)).count()

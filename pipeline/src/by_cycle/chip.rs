@@ -141,7 +141,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         }
         self.plan_turns();
         let stop = loop {
-            let process = self.process_mut();
+            let process = &mut self.processors[self.turn].context.process;
             if process.os.is_out_of_time() {
                 break Stop::Fault(Trap::stopped(process.thread.hart.pc));
             }

@@ -108,6 +108,10 @@ pub(crate) mod unix_fs {
             none()
         }
 
+        fn read_exact_at(&self, _buffer: &mut [u8], _offset: u64) -> Result<()> {
+            none()
+        }
+
         fn write_at(&self, _bytes: &[u8], _offset: u64) -> Result<usize> {
             none()
         }
@@ -129,6 +133,10 @@ pub(crate) mod unix_fs {
         }
 
         fn mode(&self) -> u32 {
+            0
+        }
+
+        fn blocks(&self) -> u64 {
             0
         }
     }

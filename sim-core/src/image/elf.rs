@@ -5,6 +5,7 @@ use goblin::container::{Container, Ctx, Endian};
 use goblin::elf::Elf;
 use goblin::elf::header::{self, Header};
 use goblin::elf::program_header::{self, ProgramHeader};
+use goblin::elf::section_header;
 
 use super::{LoadError, ProgramHeaders, Segment, riscv_attributes};
 use crate::isa::Isa;
@@ -63,6 +64,19 @@ impl Check<'_> {
         }
     }
 
+    /// The file is a script, whose first line is `line` behind `#!`.
+    fn script(&self, line: &[u8]) -> LoadError {
+        let words = line.split(|byte| byte.is_ascii_whitespace());
+        let first = words.filter(|word| !word.is_empty()).take(1);
+        let interpreter = first.map(String::from_utf8_lossy).collect::<String>();
+        LoadError::WrongKind {
+            file: self.file.to_owned(),
+            place: "first line".to_owned(),
+            problem: format!("a script for {interpreter}, and no program"),
+            remedy: "run that shell, built for riscv64 or alpha Linux, and give it the script as an argument",
+        }
+    }
+
     fn damaged(&self, place: impl Into<String>, problem: impl Into<String>) -> LoadError {
         LoadError::Damaged {
             file: self.file.to_owned(),
@@ -79,6 +93,49 @@ impl Check<'_> {
             remedy: "link the program for the usual addresses of Linux, and with smaller static data",
         }
     }
+}
+
+/// The end of the last thing in the file that its headers name. `start` has the first bytes of the file, and `read` fills a
+/// buffer from a place on. `None` if this is no ELF header, or its tables cannot be read.
+pub(super) fn needed_bytes<E>(
+    start: &[u8],
+    mut read: impl FnMut(&mut [u8], u64) -> Result<(), E>,
+) -> Option<u64> {
+    const SECTION_BYTES: usize = section_header::section_header64::SIZEOF_SHDR;
+    if !start.starts_with(header::ELFMAG) {
+        return None;
+    }
+    let header = Elf::parse_header(start).ok()?;
+    let context = Ctx::new(Container::Big, Endian::Little);
+    let mut table = |at: u64, count: u16, entry: usize| {
+        let mut bytes = vec![0; usize::from(count) * entry];
+        read(&mut bytes, at).ok()?;
+        Some(bytes)
+    };
+    let count = header.e_phnum.min(MAX_PROGRAM_HEADERS);
+    let bytes = table(header.e_phoff, count, PROGRAM_HEADER_BYTES)?;
+    let segments = ProgramHeader::parse(&bytes, 0, usize::from(count), context).ok()?;
+    let ends = segments.iter().map(|s| s.p_offset.checked_add(s.p_filesz));
+    let mut end = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+    // A file may lack the sections, or have a damaged table: then nothing is told of its functions.
+    let count = header.e_shnum;
+    let table_bytes = u64::from(count) * SECTION_BYTES as u64;
+    let bytes = table(header.e_shoff, count, SECTION_BYTES).unwrap_or_default();
+    for section in bytes.as_chunks::<SECTION_BYTES>().0 {
+        let word = |at| {
+            section[at..]
+                .first_chunk()
+                .map_or(0, |w| u64::from_le_bytes(*w))
+        };
+        let (kind, offset, size) = ((word(0) >> 32) as u32, word(24), word(32));
+        if kind != section_header::SHT_NOBITS {
+            end = end.max(offset.saturating_add(size));
+        }
+    }
+    if !bytes.is_empty() {
+        end = end.max(header.e_shoff + table_bytes);
+    }
+    Some(end.max(header.e_phoff + u64::from(header.e_phnum) * PROGRAM_HEADER_BYTES as u64))
 }
 
 pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
@@ -116,6 +173,9 @@ pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
 
 /// The identification bytes, which say how to read the rest.
 fn check_ident(bytes: &[u8], check: &Check<'_>) -> Result<(), LoadError> {
+    if let Some(line) = bytes.strip_prefix(b"#!") {
+        return Err(check.script(line));
+    }
     if !bytes.starts_with(header::ELFMAG) {
         return Err(check.wrong(
             "first bytes",

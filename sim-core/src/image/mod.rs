@@ -178,7 +178,8 @@ pub struct ProgramImage {
     pub load_bias: u64,
     /// The file asks for a stack whose content can be executed (`PT_GNU_STACK` with `PF_X`).
     pub has_executable_stack: bool,
-    /// SHA-256 of the file, in hexadecimal.
+    /// SHA-256 of the file, in hexadecimal; of a program that a process executes, of its [needed
+    /// bytes](Self::needed_bytes), which of a usual file are all.
     pub hash: String,
     /// Functions and named addresses.
     pub symbols: SymbolTable,
@@ -258,6 +259,26 @@ impl ProgramImage {
             bytes: bytes.into(),
             lines: SourceLines::default(),
         })
+    }
+
+    /// How many bytes of a file of `len` bytes, from the beginning on, are needed to run the program in it and to tell of
+    /// it. `start` is what the file begins with, and `read` fills a buffer from a place on. `None` if the file is no
+    /// program, or its headers cannot be read.
+    pub fn needed_bytes<E>(
+        start: &[u8],
+        len: u64,
+        read: impl FnMut(&mut [u8], u64) -> Result<(), E>,
+    ) -> Option<u64> {
+        match ecoff::is_ecoff(start) {
+            true => Some(len),
+            false => Some(elf::needed_bytes(start, read)?.min(len)),
+        }
+    }
+
+    /// Bytes of the host's memory that the program takes, about.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.bytes.len() as u64 + self.symbols.held_bytes()
     }
 
     fn parse_ecoff(bytes: &[u8], name: &str) -> Result<ProgramImage, LoadError> {

@@ -207,6 +207,8 @@ pub enum Resource {
     FileSize,
     /// Memory that may be locked, in bytes.
     LockedMemory,
+    /// Signals that may wait for the processes of a user.
+    PendingSignals,
 }
 
 /// What a signal handler is entered with.

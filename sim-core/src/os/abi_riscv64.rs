@@ -272,6 +272,7 @@ impl Abi for Riscv64 {
             Resource::Files => 7,
             Resource::FileSize => 1,
             Resource::LockedMemory => 8,
+            Resource::PendingSignals => 11,
         }
     }
 

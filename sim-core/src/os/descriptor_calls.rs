@@ -194,6 +194,22 @@ impl Linux {
         }
     }
 
+    /// Charges what a pipe's buffer is about to grow by, if a descriptor is that of a pipe.
+    pub(super) fn charge_pipe(&mut self, fd: u64, len: usize) -> Result<(), Errno> {
+        let Kind::PipeWriter(end) = &self.files.get(fd)?.kind else {
+            return Ok(());
+        };
+        let growth = {
+            let pipe = end.lock();
+            let after = (pipe.buffer.len() + len).min(pipe.capacity);
+            after.saturating_sub(pipe.buffer.capacity())
+        };
+        match growth {
+            0 => Ok(()),
+            growth => self.charge(growth as u64, Errno::ENOMEM),
+        }
+    }
+
     /// `F_SETPIPE_SZ`: whole pages, and a power of two of them.
     fn set_pipe_size(&self, fd: u64, size: u64) -> Result<u64, Errno> {
         /// `/proc/sys/fs/pipe-max-size`.

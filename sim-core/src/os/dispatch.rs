@@ -2,6 +2,7 @@
 
 use super::abi::{FrameKind, StatFormat};
 use super::errno::Errno;
+use super::limits::LOOK_WORK;
 use super::numbers::Call;
 use super::time::TimeFormat;
 use super::{GID, GivesUp, Linux, Served, SyscallResult, UID, identity, schedule, time};
@@ -18,11 +19,15 @@ impl Linux {
 
     /// Serves the call that is in the registers of `thread`.
     pub(super) fn serve_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
-        let hart = &mut thread.hart;
-        let number = self.abi.call_number(hart);
-        let arguments = self.abi.arguments(hart);
+        let number = self.abi.call_number(&thread.hart);
+        let arguments = self.abi.arguments(&thread.hart);
         self.write_back(mem);
         let decoded = self.abi.call(number, arguments);
+        let is_plain = decoded.is_some_and(|(call, _)| call.is_plain());
+        if self.is_late_after(if is_plain { 1 } else { LOOK_WORK }) {
+            return Ok(SyscallResult::Trap);
+        }
+        self.catch_up_on_timers(thread);
         if self.gate.is_some() && !decoded.is_some_and(|(call, _)| call.ends_or_returns()) {
             let (call, arguments) = decoded.unzip();
             let asked = self.ask_gate(call, mem, &arguments.unwrap_or_default());
@@ -76,8 +81,8 @@ impl Linux {
                 }
             }
             None => {
-                self.warn_of_unserved(number, hart.pc);
-                self.abi.set_result(hart, Err(Errno::ENOSYS));
+                self.warn_of_unserved(number, thread.hart.pc);
+                self.abi.set_result(&mut thread.hart, Err(Errno::ENOSYS));
             }
         }
         if self.has_lent_memory() {
@@ -129,7 +134,7 @@ impl Linux {
             Call::Read if self.is_event(a[0]) => self.read_event(thread, mem, a),
             Call::Ioctl if self.is_event(a[0]) => self.control_event(thread, mem, a),
             Call::PidfdOpen => self.pidfd_open(a[0], a[1]),
-            Call::PidfdSendSignal => self.pidfd_send_signal(mem, a),
+            Call::PidfdSendSignal => self.pidfd_send_signal(thread, mem, a),
             Call::Execveat => self.execveat(mem, a),
             Call::Wait4 => self.wait4(mem, a, false),
             Call::OsfWait4 => self.wait4(mem, a, true),
@@ -374,7 +379,7 @@ impl Linux {
             }
             Call::RtSigtimedwait => self.rt_sigtimedwait(thread, mem, a),
             Call::Tkill => self.tkill(thread, a[0], a[1]),
-            Call::Tgkill if a[0] as u32 != self.pid => self.tgkill_elsewhere(a),
+            Call::Tgkill if a[0] as u32 != self.pid => self.tgkill_elsewhere(thread, a),
             Call::Tgkill => self.tkill(thread, a[1], a[2]),
             Call::RtSigaction => self.rt_sigaction(thread, mem, a),
             Call::RtSigpending => self.rt_sigpending(thread, mem, a),

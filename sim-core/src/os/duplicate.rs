@@ -162,7 +162,7 @@ impl Linux {
             raised: self.raised,
             now_ns: self.now_ns,
             idle_ns: self.idle_ns,
-            share: self.share,
+            children_ns: self.children_ns,
             stop: self.stop.clone(),
             warnings: self.warnings.clone(),
             warned: self.warned.clone(),

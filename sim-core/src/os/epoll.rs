@@ -114,6 +114,15 @@ impl Descriptors {
         epoll.watches.iter().any(|watch| watch.ready(self).0 != 0)
     }
 
+    /// Whether an epoll tells of each time that something becomes ready.
+    pub(super) fn watches_edges(&self) -> bool {
+        let mut files = self.files.iter().flatten();
+        files.any(|(file, _)| match &file.kind {
+            Kind::Epoll(epoll) => epoll.watches.iter().any(|w| w.events & EDGE != 0),
+            _ => false,
+        })
+    }
+
     fn epoll_mut(&mut self, fd: u64) -> Result<&mut Epoll, Errno> {
         match &mut self.get_mut(fd)?.kind {
             Kind::Epoll(epoll) => Ok(epoll),

@@ -114,6 +114,8 @@ impl From<io::Error> for Errno {
         match (error.raw_os_error(), error.kind()) {
             (Some(number), _) => Errno::from_host(number),
             (None, io::ErrorKind::WriteZero) => Errno::ENOSPC,
+            // The run is out of time, and ends.
+            (None, io::ErrorKind::TimedOut) => Errno::EINTR,
             (None, io::ErrorKind::InvalidInput) => Errno::EINVAL,
             (None, _) => Errno::EIO,
         }

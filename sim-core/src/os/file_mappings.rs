@@ -240,6 +240,13 @@ impl FileMappings {
             .collect()
     }
 
+    /// The files in memory that are mapped or held for mappings.
+    pub(super) fn files_in_memory(&self) -> Vec<Arc<File>> {
+        let all = self.ranges.within(0..u64::MAX).into_iter();
+        let in_memory = all.filter(|(_, file)| !file.has_place());
+        in_memory.map(|(_, mapped)| mapped.file).collect()
+    }
+
     /// There are shared mappings.
     pub(super) fn has_shared(&self) -> bool {
         self.ranges.any(|file| file.is_shared)

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::abi::OpenFlags;
-use super::descriptors::{Kind, OpenFile};
+use super::descriptors::{Kind, OpenFile, PIPE_BYTES};
 use super::errno::Errno;
 use super::record::read_words;
 use super::signals::Signal;
@@ -135,6 +135,7 @@ impl Linux {
         len: u64,
         offset: Option<u64>,
     ) -> Result<u64, Errno> {
+        self.in_time()?;
         let file = self.files.get_mut(fd)?;
         if !file.flags.read || file.flags.path_only {
             return Err(Errno::EBADF);
@@ -150,7 +151,11 @@ impl Linux {
             };
         }
         match &mut file.kind {
-            Kind::File(host) => read_file(host, mem, addr, allowed, offset),
+            Kind::File(host) => {
+                let time = &mut self.time_limit;
+                let is_late = || time.as_mut().is_some_and(|time| time.left().is_zero());
+                read_file(host, mem, (addr, allowed), offset, is_late)
+            }
             Kind::Directory(_) | Kind::MadeFolder(_) => Err(Errno::EISDIR),
             Kind::MadeText(text) => {
                 let bytes = text.read(allowed, offset);
@@ -162,8 +167,9 @@ impl Linux {
             }
             _ if offset.is_some() => Err(Errno::ESPIPE),
             Kind::Stdin => {
+                let left = self.time_left();
                 let buffer = mem.writable(addr, allowed.min(PIECE_BYTES))?;
-                self.streams.read(buffer).map(|n| n as u64)
+                self.streams.read(buffer, left).map(|n| n as u64)
             }
             Kind::PipeReader(end) => {
                 let mut pipe = end.lock();
@@ -178,6 +184,9 @@ impl Linux {
                 let buffer = mem.writable(addr, count as u64)?;
                 for (slot, byte) in buffer.iter_mut().zip(pipe.buffer.drain(..count)) {
                     *slot = byte;
+                }
+                if pipe.buffer.is_empty() {
+                    pipe.buffer.shrink_to(PIPE_BYTES);
                 }
                 Ok(count as u64)
             }
@@ -238,6 +247,7 @@ impl Linux {
         len: u64,
         offset: Option<u64>,
     ) -> Result<u64, Errno> {
+        self.in_time()?;
         let file = self.files.get(fd)?;
         if !file.flags.write || file.flags.path_only {
             return Err(Errno::EBADF);
@@ -283,6 +293,8 @@ impl Linux {
             _ => (within, None),
         };
         let bytes = &bytes[..within as usize];
+        self.charge_pipe(fd, bytes.len())?;
+        let left = self.time_left();
         let file = self.files.get_mut(fd)?;
         let written = match &mut file.kind {
             Kind::File(host) => match offset {
@@ -293,7 +305,7 @@ impl Linux {
             Kind::Full if bytes.is_empty() => 0,
             Kind::Full => return Err(Errno::ENOSPC),
             _ if offset.is_some() => return Err(Errno::ESPIPE),
-            Kind::Output(which) => match self.streams.write(*which, bytes) {
+            Kind::Output(which) => match self.streams.write(*which, bytes, left) {
                 Err(Errno::EPIPE) => {
                     self.raise(Signal::Pipe);
                     return Err(Errno::EPIPE);
@@ -443,15 +455,16 @@ fn seek_content(host: &File, offset: i64, wants_data: bool) -> Result<u64, Errno
     crate::host::sys::rustix::fs::seek(host, target).map_err(|e| std::io::Error::from(e).into())
 }
 
+/// Reads `len` bytes to `addr`, or fewer if there are no more or the run is out of time.
 fn read_file(
     host: &mut File,
     mem: &mut Memory,
-    addr: u64,
-    len: u64,
+    (addr, len): (u64, u64),
     offset: Option<u64>,
+    mut is_late: impl FnMut() -> bool,
 ) -> Result<u64, Errno> {
     let mut done = 0;
-    while done < len {
+    while done < len && (done == 0 || !is_late()) {
         let piece = (len - done).min(PIECE_BYTES);
         let buffer = mem.writable(addr + done, piece)?;
         let count = match offset {

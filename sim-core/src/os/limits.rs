@@ -7,30 +7,44 @@ use std::io::Seek;
 use std::time::{Duration, Instant};
 
 use super::errno::Errno;
+use super::numbers::Call;
 use super::signals::Signal;
 use super::{Linux, StopReason};
 
 /// The key of the warning about files that cannot grow; system calls have smaller numbers.
 const FILE_WARNING: u64 = u64::MAX;
 
+/// After so much work, in system calls that take no time worth speaking of, the run looks at the clock of the host. A
+/// look takes about a tenth of such a call.
+pub(crate) const LOOK_WORK: u32 = 64;
+
 /// Time of the host that a run may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeLimit {
-    seconds: u64,
+    limit: Duration,
     started: Option<Instant>,
+    /// Work since the last look at the clock.
+    work: u32,
 }
 
 impl TimeLimit {
-    pub(super) fn new(seconds: u64) -> TimeLimit {
+    pub(super) fn new(limit: Duration) -> TimeLimit {
         TimeLimit {
-            seconds,
+            limit,
             started: None,
+            work: 0,
         }
+    }
+
+    /// What is left of it. It begins to count at the first question.
+    pub(super) fn left(&mut self) -> Duration {
+        let started = *self.started.get_or_insert_with(Instant::now);
+        self.limit.saturating_sub(started.elapsed())
     }
 
     /// This limit for another run, whose time has not begun.
     pub(super) fn anew(self) -> TimeLimit {
-        TimeLimit::new(self.seconds)
+        TimeLimit::new(self.limit)
     }
 }
 
@@ -64,16 +78,42 @@ impl Linux {
     /// Whether the run has taken all the time of the host that it may take; [`Linux::stop_reason`] then says
     /// so. Time counts from the first question.
     pub fn is_out_of_time(&mut self) -> bool {
+        let is_over = self.time_left().is_some_and(|left| left.is_zero());
+        if is_over && let Some(TimeLimit { limit, .. }) = self.time_limit {
+            self.stop = Some(StopReason::TimeLimit { limit });
+        }
+        is_over
+    }
+
+    /// Time of the host that is left to the run; `None`: it has no limit.
+    pub(super) fn time_left(&mut self) -> Option<Duration> {
+        self.time_limit.as_mut().map(TimeLimit::left)
+    }
+
+    /// Whether the run is out of time, where `work` is about to be done ([`LOOK_WORK`] for what may take long). The clock
+    /// of the host is looked at once for so much work.
+    #[inline]
+    pub(crate) fn is_late_after(&mut self, work: u32) -> bool {
         let Some(limit) = &mut self.time_limit else {
             return false;
         };
-        let started = *limit.started.get_or_insert_with(Instant::now);
-        let seconds = limit.seconds;
-        let is_over = started.elapsed() >= Duration::from_secs(seconds);
-        if is_over {
-            self.stop = Some(StopReason::TimeLimit { seconds });
+        limit.work += work;
+        if limit.work < LOOK_WORK {
+            return false;
         }
-        is_over
+        limit.work = 0;
+        self.is_out_of_time()
+    }
+
+    /// Lets a call go on that transfers piece by piece, as long as the run has time.
+    ///
+    /// # Errors
+    /// `EINTR`, which the program does not see: the run ends.
+    pub(super) fn in_time(&mut self) -> Result<(), Errno> {
+        match self.is_late_after(LOOK_WORK) {
+            true => Err(Errno::EINTR),
+            false => Ok(()),
+        }
     }
 
     /// How many of `len` bytes may be written to a file at `offset` (at its position or, if it is opened for
@@ -84,6 +124,9 @@ impl Linux {
         offset: Option<u64>,
         len: u64,
     ) -> Result<(u64, FileSpan), Errno> {
+        if self.files.get(fd)?.path.is_none() {
+            self.charge(len, Errno::ENOSPC)?;
+        }
         let open = self.files.get_mut(fd)?;
         let appends = open.flags.append;
         let super::descriptors::Kind::File(host) = &mut open.kind else {
@@ -172,4 +215,36 @@ impl Linux {
 pub(super) struct FileSpan {
     start: u64,
     size: u64,
+}
+
+impl Call {
+    /// Whether it takes the host no time worth speaking of, whatever its arguments are.
+    pub(super) const fn is_plain(self) -> bool {
+        matches!(
+            self,
+            Call::ClockGetres
+                | Call::ClockGettime
+                | Call::Futex
+                | Call::Getcpu
+                | Call::Getegid
+                | Call::Geteuid
+                | Call::Getgid
+                | Call::Getpid
+                | Call::Getppid
+                | Call::Getrusage
+                | Call::Gettid
+                | Call::Gettimeofday
+                | Call::Getuid
+                | Call::Getxgid
+                | Call::Getxpid
+                | Call::Getxuid
+                | Call::RtSigaction
+                | Call::RtSigprocmask
+                | Call::RtSigreturn
+                | Call::SchedYield
+                | Call::Sigreturn
+                | Call::Times
+                | Call::Umask
+        )
+    }
 }

@@ -3,6 +3,7 @@
 use super::Linux;
 use super::abi::{Abi, Resource};
 use super::errno::Errno;
+use super::pending::MOST_QUEUED;
 use super::record::{Record, read_words};
 use crate::memory::Memory;
 use crate::process::layout;
@@ -12,14 +13,15 @@ const RESOURCES: usize = 16;
 /// Memory that a process may lock unless it asks for less, in bytes: Linux's default.
 const LOCKED_BYTES: u64 = 8 << 20;
 
-/// Soft and hard limits by number of the resource. Those of open files, of a file's size and of locked memory
-/// have an effect.
+/// Soft and hard limits by number of the resource. Those of open files, of a file's size, of locked memory and of
+/// signals that wait have an effect.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     limits: [(u64, u64); RESOURCES],
     files: usize,
     file_size: usize,
     locked_memory: usize,
+    pending_signals: usize,
 }
 
 impl Limits {
@@ -32,17 +34,25 @@ impl Limits {
         limits[files] = (descriptors, descriptors);
         let locked_memory = abi.resource_number(Resource::LockedMemory);
         limits[locked_memory] = (LOCKED_BYTES, LOCKED_BYTES);
+        let pending_signals = abi.resource_number(Resource::PendingSignals);
+        limits[pending_signals] = (MOST_QUEUED as u64, MOST_QUEUED as u64);
         Limits {
             limits,
             files,
             file_size: abi.resource_number(Resource::FileSize),
             locked_memory,
+            pending_signals,
         }
     }
 
     /// Descriptors that may be open.
     pub(super) fn descriptors(&self) -> u64 {
         self.limits[self.files].0
+    }
+
+    /// Signals that may wait for all processes together.
+    pub(super) fn pending_signals(&self) -> u64 {
+        self.limits[self.pending_signals].0
     }
 
     /// Bytes of memory that may be locked.

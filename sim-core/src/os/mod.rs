@@ -12,6 +12,7 @@ pub mod abi;
 pub mod abi_alpha;
 pub mod abi_osf;
 pub mod abi_riscv64;
+mod account;
 mod affinity;
 mod attributes;
 mod call_names;
@@ -42,6 +43,7 @@ mod memory_locks;
 mod misc;
 pub mod numbers;
 mod paths;
+mod pending;
 mod perf;
 mod processes;
 mod ranges;
@@ -63,6 +65,7 @@ mod transfers;
 mod tree;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 
@@ -71,6 +74,7 @@ use self::control::Attributes;
 use self::descriptors::Descriptors;
 use self::file_mappings::FileMappings;
 use self::gate::Gate;
+pub(crate) use self::limits::LOOK_WORK;
 use self::limits::{FileLimit, TimeLimit};
 use self::listing::Listings;
 use self::memory::Heap;
@@ -78,7 +82,7 @@ use self::memory_locks::Locks;
 use self::misc::Limits;
 use self::paths::{Folder, Root, joined};
 use self::perf::Samplers;
-use self::processes::{Family, Share};
+use self::processes::Family;
 use self::refusals::Refusals;
 use self::signals::Signals;
 use self::sockets::Network;
@@ -200,11 +204,12 @@ pub enum StopReason {
     },
     /// It ran for too long.
     #[error(
-        "the program ran for more than its limit of {seconds} seconds; raise the time limit (--time-limit; in a sweep time_s of limits) if it really needs more"
+        "the program ran for more than its limit of {} seconds; raise the time limit (--time-limit; in a sweep time_s of limits) if it really needs more",
+        limit.as_secs_f64()
     )]
     TimeLimit {
-        /// The limit, in seconds of the host.
-        seconds: u64,
+        /// The limit, in time of the host.
+        limit: Duration,
     },
 }
 
@@ -281,8 +286,8 @@ pub struct Linux {
     now_ns: u64,
     /// Simulated time that the program has spent waiting, in nanoseconds.
     idle_ns: u64,
-    /// How much of the rest is this process's.
-    share: Share,
+    /// Processor time of the children that the process waited for, in nanoseconds.
+    children_ns: u64,
     stop: Option<StopReason>,
     warnings: Vec<String>,
     warned: FxHashSet<u64>,
@@ -365,7 +370,7 @@ impl Linux {
             locks: Locks::default(),
             signals: Signals::default(),
             threads: Threads::new(config.threads),
-            timers: Timers::default(),
+            timers: Timers::of_process(PID),
             yields: false,
             wait: None,
             offered_events: OfferedEvents::default(),
@@ -378,11 +383,11 @@ impl Linux {
             output_limit: config.output_limit_bytes,
             output_left: config.output_limit_bytes,
             file_limit: config.file_limit_bytes.map(FileLimit::new),
-            time_limit: config.time_limit_seconds.map(TimeLimit::new),
+            time_limit: config.time_limit.map(TimeLimit::new),
             attributes: Attributes::default(),
             now_ns: 0,
             idle_ns: 0,
-            share: Share::of_first(),
+            children_ns: 0,
             stop: None,
             warnings: Vec::new(),
             warned: FxHashSet::default(),

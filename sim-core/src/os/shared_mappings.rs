@@ -46,6 +46,9 @@ impl Linux {
                 let _ = file
                     .host()
                     .write_all_at(&bytes[..room as usize], file.offset());
+                if !counts {
+                    self.charge_anyway(room);
+                }
                 let span = file.offset()..file.offset() + room;
                 let _ = self.mappings.refresh(mem, file.identity, span, part.start);
             }

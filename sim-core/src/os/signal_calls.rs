@@ -3,8 +3,8 @@
 use super::errno::Errno;
 use super::record::{Record, read_words, write_optional};
 use super::signals::{
-    Action, AltStack, LAST_SIGNAL, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK,
-    SigInfo, bit,
+    Action, AltStack, LAST_SIGNAL, SI_USER, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE,
+    SS_ONSTACK, SigInfo, bit,
 };
 use super::threads::WaitFor;
 use super::time::TimeFormat;
@@ -15,7 +15,6 @@ use crate::process::Thread;
 /// Size of the kernel's `sigset_t`.
 const SIGSET_BYTES: u64 = 8;
 const MIN_ALT_STACK_BYTES: u64 = 2048;
-const SI_USER: i32 = 0;
 const SI_TKILL: i32 = -6;
 
 impl Linux {
@@ -254,16 +253,19 @@ impl Linux {
                 ..SigInfo::with_code(SI_USER)
             }),
         };
-        self.send_to_processes(a[0] as i32, info)
+        self.send_to_processes(self.leader_of(a[0] as i32), info)
     }
 
     /// `tgkill` to a thread of another process.
-    pub(super) fn tgkill_elsewhere(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn tgkill_elsewhere(&mut self, thread: &Thread, a: &[u64; 6]) -> Result<u64, Errno> {
         let sender = Some((self.pid, UID));
         let pid = a[0] as u32;
-        let other = self.other_process(pid).ok_or(Errno::ESRCH)?;
         let tid = a[1] as u32;
-        if !other.threads.has_other(tid) {
+        if (pid as i32) <= 0 || (tid as i32) <= 0 {
+            return Err(Errno::EINVAL);
+        }
+        let other = self.other_process(pid).ok_or(Errno::ESRCH)?;
+        if !other.threads.has(tid) {
             return Err(Errno::ESRCH);
         }
         if a[2] as u32 != 0 {
@@ -272,6 +274,8 @@ impl Linux {
                 sender,
                 ..SigInfo::with_code(SI_TKILL)
             };
+            self.check_queue(thread, info)?;
+            let other = self.other_process(pid).ok_or(Errno::ESRCH)?;
             let was_stopped = other.is_stopped();
             other.send_to_thread(None, tid, info);
             if was_stopped {
@@ -322,9 +326,22 @@ impl Linux {
         };
         match to {
             None => self.send_to_process(info),
-            Some((thread, tid)) => self.send_to_thread(Some(thread), tid, info),
+            Some((thread, tid)) => {
+                self.check_queue(thread, info)?;
+                self.send_to_thread(Some(thread), tid, info);
+            }
         }
         Ok(0)
+    }
+
+    /// The process that a number names, which may be that of any of its threads; a number that names none stays.
+    fn leader_of(&self, id: i32) -> i32 {
+        let has_it = |os: &&Linux| os.threads.has(id as u32);
+        if id <= 0 || self.has_process(id as u64) {
+            return id;
+        }
+        let mut all = std::iter::once(self).chain(self.other_processes());
+        all.find(has_it).map_or(id, |os| os.pid as i32)
     }
 
     /// `rt_sigqueueinfo`, and with a thread `rt_tgsigqueueinfo`: a signal with the information that the program
@@ -336,6 +353,10 @@ impl Linux {
         [pid, tid, signal, info]: [u64; 4],
         to_thread: bool,
     ) -> Result<u64, Errno> {
+        let pid = match to_thread {
+            true => pid,
+            false => self.leader_of(pid as i32) as u64,
+        };
         let code = mem.read::<4>(info.wrapping_add(8))? as i32;
         let first = mem.read::<4>(info.wrapping_add(16))? as u32;
         let second = mem.read::<4>(info.wrapping_add(20))? as u32;
@@ -356,7 +377,13 @@ impl Linux {
                 0 => return Ok(0),
                 signal => valid_signal(u64::from(signal))?,
             };
-            return self.send_to_processes(pid as i32, Some(SigInfo { signal, ..info }));
+            let info = SigInfo { signal, ..info };
+            self.check_queue(thread, info)?;
+            return self.send_to_processes(pid as i32, Some(info));
+        }
+        if !to_thread && signal as u32 != 0 {
+            let signal = valid_signal(u64::from(signal as u32))?;
+            self.check_queue(thread, SigInfo { signal, ..info })?;
         }
         let to = to_thread.then_some((thread, tid as u32));
         self.send(to, signal, info)

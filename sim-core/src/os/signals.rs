@@ -1,11 +1,10 @@
 //! Signals: actions, masks, delivery to handlers of the guest, default actions.
 
-use std::collections::VecDeque;
-
 use rustc_hash::FxHashMap;
 
 use super::OsInterface;
 use super::abi::HandlerEntry;
+pub(crate) use super::pending::Pending;
 use super::record::{Record, read_words};
 use super::{Linux, PID, UID};
 use crate::bus::MemFault;
@@ -24,13 +23,12 @@ pub(super) const SIG_DFL: u64 = 0;
 pub(super) const SIG_IGN: u64 = 1;
 pub(super) const SIGKILL: u8 = 9;
 /// Signals from here on are queued.
-const FIRST_REALTIME: u8 = 32;
-/// So many are at most.
-const MOST_QUEUED: usize = 4096;
+pub(super) const FIRST_REALTIME: u8 = 32;
 
 pub(super) const SS_ONSTACK: u32 = 1;
 pub(super) const SS_DISABLE: u32 = 2;
 pub(super) const SS_AUTODISARM: u32 = 1 << 31;
+pub(super) const SI_USER: i32 = 0;
 pub(super) const SI_KERNEL: i32 = 0x80;
 
 /// A signal that the kernel itself raises.
@@ -291,62 +289,6 @@ impl AltStack {
     }
 }
 
-/// Signals that wait for delivery: real-time signals as often as they were sent, all others once.
-#[derive(Clone, Debug)]
-pub(crate) struct Pending {
-    /// Signal 1 is the lowest bit.
-    pub(super) set: u64,
-    infos: [SigInfo; LAST_SIGNAL as usize + 1],
-    /// Real-time signals behind the first one of their number.
-    queue: VecDeque<SigInfo>,
-}
-
-impl Default for Pending {
-    fn default() -> Self {
-        Pending {
-            set: 0,
-            infos: [SigInfo::default(); LAST_SIGNAL as usize + 1],
-            queue: VecDeque::new(),
-        }
-    }
-}
-
-impl Pending {
-    /// Adds a signal, unless it already waits and is none that counts.
-    pub(super) fn post(&mut self, info: SigInfo) {
-        if self.set & bit(info.signal) == 0 {
-            self.set |= bit(info.signal);
-            self.infos[usize::from(info.signal)] = info;
-        } else if info.signal >= FIRST_REALTIME && self.queue.len() < MOST_QUEUED {
-            self.queue.push_back(info);
-        }
-    }
-
-    pub(super) fn discard(&mut self, signal: u8) {
-        self.set &= !bit(signal);
-        self.queue.retain(|info| info.signal != signal);
-    }
-
-    /// Removes the signal with the least number among those of `mask`.
-    pub(super) fn take(&mut self, mask: u64) -> Option<SigInfo> {
-        let ready = self.set & mask;
-        if ready == 0 {
-            return None;
-        }
-        let signal = ready.trailing_zeros() as u8 + 1;
-        let info = self.infos[usize::from(signal)];
-        match self.queue.iter().position(|info| info.signal == signal) {
-            Some(next) => {
-                if let Some(next) = self.queue.remove(next) {
-                    self.infos[usize::from(signal)] = next;
-                }
-            }
-            None => self.set &= !bit(signal),
-        }
-        Some(info)
-    }
-}
-
 /// What threads share of signals.
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
@@ -504,6 +446,7 @@ impl Linux {
             let allowed = !thread.signals.blocked;
             let own = thread.signals.pending.take(allowed);
             let info = own.or_else(|| self.signals.pending.take(allowed))?;
+            self.look_at_timers_again();
             let signal = info.signal;
             match self.signals.actions[usize::from(signal)].handler {
                 SIG_IGN => {}

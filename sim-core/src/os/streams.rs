@@ -2,12 +2,17 @@
 
 #[cfg(not(target_family = "wasm"))]
 use crate::host::sys::fd::AsFd;
-use std::io::{self, Read, Write};
+#[cfg(target_family = "wasm")]
+use std::io::Read;
+use std::io::{self, Write};
+use std::time::Duration;
+#[cfg(not(target_family = "wasm"))]
+use std::time::Instant;
 
 #[cfg(not(target_family = "wasm"))]
 use crate::host::sys::rustix;
 #[cfg(not(target_family = "wasm"))]
-use crate::host::sys::rustix::event::{PollFd, PollFlags};
+use crate::host::sys::rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::errno::Errno;
 
@@ -83,9 +88,17 @@ impl Streams {
         &self.captured[which as usize]
     }
 
-    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Errno> {
+    /// Reads some bytes, for as long as `left` at most if the run has a limit on its time.
+    ///
+    /// # Errors
+    /// Those of the host; `EINTR` if there was nothing in time.
+    pub(super) fn read(
+        &mut self,
+        buffer: &mut [u8],
+        left: Option<Duration>,
+    ) -> Result<usize, Errno> {
         match &self.input {
-            Stdin::Inherit => retry(|| io::stdin().lock().read(buffer)),
+            Stdin::Inherit => read_own_input(buffer, left),
             Stdin::Empty => Ok(0),
             Stdin::Bytes(bytes) => {
                 let rest = &bytes[self.input_position..];
@@ -97,46 +110,103 @@ impl Streams {
         }
     }
 
-    pub(super) fn write(&mut self, which: Which, bytes: &[u8]) -> Result<usize, Errno> {
+    /// Writes bytes, for as long as `left` at most if the run has a limit on its time.
+    ///
+    /// # Errors
+    /// Those of the host; `EINTR` if there was no room in time.
+    pub(super) fn write(
+        &mut self,
+        which: Which,
+        bytes: &[u8],
+        left: Option<Duration>,
+    ) -> Result<usize, Errno> {
         match (self.modes[which as usize], which) {
             (Output::Discard, _) => Ok(bytes.len()),
             (Output::Capture, _) => {
                 self.captured[which as usize].extend_from_slice(bytes);
                 Ok(bytes.len())
             }
-            (Output::Inherit, Which::Stdout) => pass_on(io::stdout().lock(), bytes),
-            (Output::Inherit, Which::Stderr) => pass_on(io::stderr().lock(), bytes),
+            (Output::Inherit, Which::Stdout) => pass_on(io::stdout().lock(), bytes, left),
+            (Output::Inherit, Which::Stderr) => pass_on(io::stderr().lock(), bytes, left),
         }
     }
+}
+
+/// Reads of the lab's own standard input, past the buffer of the standard library: what lies there could not be waited
+/// for.
+#[cfg(not(target_family = "wasm"))]
+fn read_own_input(buffer: &mut [u8], left: Option<Duration>) -> Result<usize, Errno> {
+    let stream = io::stdin();
+    if let Some(left) = left {
+        wait_for(&stream, PollFlags::IN, Some(Instant::now() + left))?;
+    }
+    retry(|| Ok(rustix::io::read(&stream, &mut *buffer)?))
+}
+
+#[cfg(target_family = "wasm")]
+fn read_own_input(buffer: &mut [u8], _left: Option<Duration>) -> Result<usize, Errno> {
+    retry(|| io::stdin().lock().read(buffer))
 }
 
 /// Writes as much as the host takes, so that the guest learns at once of a full disk or a closed pipe.
 /// Whatever the lab itself has written goes first; the guest's bytes pass no buffer, in which the host's
 /// refusal would leave them.
 #[cfg(not(target_family = "wasm"))]
-fn pass_on(mut stream: impl Write + AsFd, bytes: &[u8]) -> Result<usize, Errno> {
+fn pass_on(
+    mut stream: impl Write + AsFd,
+    bytes: &[u8],
+    left: Option<Duration>,
+) -> Result<usize, Errno> {
+    /// A pipe that has room has it for so many bytes (`PIPE_BUF`).
+    const SURE_BYTES: usize = 4096;
     stream.flush()?;
-    retry(|| match rustix::io::write(&stream, bytes) {
-        Err(rustix::io::Errno::AGAIN) => {
-            wait_for_room(&stream)?;
-            Err(io::ErrorKind::Interrupted.into())
+    let end = left.map(|left| Instant::now() + left);
+    let write = |bytes: &[u8]| {
+        retry(|| match rustix::io::write(&stream, bytes) {
+            Err(rustix::io::Errno::AGAIN) => {
+                // Somebody else has made it a stream that does not wait.
+                wait_for(&stream, PollFlags::OUT, end)?;
+                Err(io::ErrorKind::Interrupted.into())
+            }
+            result => Ok(result?),
+        })
+    };
+    if end.is_none() {
+        return write(bytes);
+    }
+    let mut done = 0;
+    for piece in bytes.chunks(SURE_BYTES) {
+        let room = wait_for(&stream, PollFlags::OUT, end);
+        match room.map_err(Errno::from).and_then(|()| write(piece)) {
+            Ok(written) if written == piece.len() => done += written,
+            Ok(written) => return Ok(done + written),
+            Err(errno) if done == 0 => return Err(errno),
+            Err(_) => break,
         }
-        result => Ok(result?),
-    })
+    }
+    Ok(done)
 }
 
 /// Without an operating system there is nobody who would read it.
 #[cfg(target_family = "wasm")]
-fn pass_on(_stream: impl Write, _bytes: &[u8]) -> Result<usize, Errno> {
+fn pass_on(_stream: impl Write, _bytes: &[u8], _left: Option<Duration>) -> Result<usize, Errno> {
     Err(Errno::EIO)
 }
 
-/// Waits for a stream that somebody else has made one that does not wait.
+/// Waits until a stream is ready, or to the end of the time that the run may take.
 #[cfg(not(target_family = "wasm"))]
-fn wait_for_room(stream: &impl AsFd) -> io::Result<()> {
-    let mut wanted = [PollFd::new(stream, PollFlags::OUT)];
-    rustix::event::poll(&mut wanted, None)?;
-    Ok(())
+fn wait_for(stream: &impl AsFd, ready: PollFlags, end: Option<Instant>) -> io::Result<()> {
+    loop {
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        let mut wanted = [PollFd::new(stream, ready)];
+        match rustix::event::poll(&mut wanted, left.as_ref()) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
 }
 
 /// Repeats what a signal of the host interrupted.
@@ -153,15 +223,16 @@ pub(super) fn retry<T>(mut f: impl FnMut() -> io::Result<T>) -> Result<T, Errno>
 mod tests {
     use super::*;
     use std::fs::File;
+    use std::io::Read;
 
     #[test]
     fn failing_writes_of_the_host_reach_the_guest() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        assert_eq!(pass_on(full, b"text"), Err(Errno::ENOSPC));
+        assert_eq!(pass_on(full, b"text", None), Err(Errno::ENOSPC));
         let (reader, writer) = io::pipe().unwrap();
-        assert_eq!(pass_on(writer.try_clone().unwrap(), b"text"), Ok(4));
+        assert_eq!(pass_on(writer.try_clone().unwrap(), b"text", None), Ok(4));
         drop(reader);
-        assert_eq!(pass_on(writer, b"text"), Err(Errno::EPIPE));
+        assert_eq!(pass_on(writer, b"text", None), Err(Errno::EPIPE));
     }
 
     #[test]
@@ -169,15 +240,29 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
         let much = vec![7; 1 << 20];
-        let first = pass_on(writer.try_clone().unwrap(), &much).unwrap();
+        let first = pass_on(writer.try_clone().unwrap(), &much, None).unwrap();
         assert!(first > 0 && first < much.len(), "{first}");
         let waiting = std::thread::spawn(move || {
             let mut taken = vec![0; first];
             reader.read_exact(&mut taken).unwrap();
             reader
         });
-        assert!(pass_on(writer, &much[first..]).unwrap() > 0);
+        assert!(pass_on(writer, &much[first..], None).unwrap() > 0);
         drop(waiting.join().unwrap());
+    }
+
+    #[test]
+    fn a_full_pipe_is_waited_for_only_as_long_as_there_is_time() {
+        let (_reader, writer) = io::pipe().unwrap();
+        let much = vec![7; 1 << 20];
+        let some = pass_on(
+            writer.try_clone().unwrap(),
+            &much,
+            Some(Duration::from_millis(5)),
+        );
+        assert!(some.is_ok_and(|some| some > 0 && some < much.len()));
+        let none = pass_on(writer, &much, Some(Duration::from_millis(5)));
+        assert_eq!(none, Err(Errno::EINTR));
     }
 
     #[test]

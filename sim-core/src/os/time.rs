@@ -14,13 +14,17 @@ pub(super) const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// The latest time that a wait ends: half of the range, so that instructions behind it cannot overflow it.
 const LAST_NS: u64 = u64::MAX / 2;
 
-/// Since when a clock counts.
+/// What a clock counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
+    /// Time since 1970.
     Epoch,
+    /// Time since the start of the run.
     Start,
-    /// Counts from the start, and stands still while the program waits.
-    Busy,
+    /// Processor time of a process, by its number.
+    Process(u32),
+    /// Processor time of a thread of the process, by its number.
+    Thread(u32),
 }
 
 impl Clock {
@@ -28,22 +32,27 @@ impl Clock {
     pub(super) fn zero_ns(self) -> u64 {
         match self {
             Clock::Epoch => EPOCH_SECONDS * NANOS_PER_SECOND,
-            Clock::Start | Clock::Busy => 0,
+            Clock::Start | Clock::Process(_) | Clock::Thread(_) => 0,
         }
+    }
+
+    /// Whether it counts the time of processors, which goes on while a thread runs.
+    pub(super) fn is_of_processors(self) -> bool {
+        matches!(self, Clock::Process(_) | Clock::Thread(_))
     }
 }
 
-pub(super) fn clock(id: u64) -> Result<Clock, Errno> {
-    match id as u32 {
-        // REALTIME, REALTIME_COARSE, REALTIME_ALARM, TAI
-        0 | 5 | 8 | 11 => Ok(Clock::Epoch),
-        // PROCESS_CPUTIME_ID, THREAD_CPUTIME_ID
-        2 | 3 => Ok(Clock::Busy),
-        // MONOTONIC, MONOTONIC_RAW, MONOTONIC_COARSE,
-        // BOOTTIME, BOOTTIME_ALARM
-        1 | 4 | 6 | 7 | 9 => Ok(Clock::Start),
-        _ => Err(Errno::EINVAL),
+/// The process or the thread whose processor time a clock with a negative number counts, and whether that is a thread
+/// (Linux `include/linux/posix-timers_types.h`); 0 is the caller.
+fn processor_clock(id: i32) -> Result<(u32, bool), Errno> {
+    const OF_THREAD: i32 = 4;
+    const KIND: i32 = 3;
+    /// A clock behind a descriptor, of which there are none.
+    const DESCRIPTOR: i32 = 3;
+    if id & KIND == DESCRIPTOR {
+        return Err(Errno::EINVAL);
     }
+    Ok((!(id >> 3) as u32, id & OF_THREAD != 0))
 }
 
 /// Reads a `struct timespec` that is not negative, in nanoseconds.
@@ -139,9 +148,54 @@ impl Linux {
         self.now_ns % NANOS_PER_SECOND / 1000
     }
 
-    /// Simulated time in which the process ran, in nanoseconds.
+    /// The clock with a number.
+    pub(super) fn clock(&self, id: u64) -> Result<Clock, Errno> {
+        let own = || self.threads.tid_here().unwrap_or(self.pid);
+        match id as i32 {
+            // REALTIME, REALTIME_COARSE, REALTIME_ALARM, TAI
+            0 | 5 | 8 | 11 => Ok(Clock::Epoch),
+            // PROCESS_CPUTIME_ID, THREAD_CPUTIME_ID
+            2 => Ok(Clock::Process(self.pid)),
+            3 => Ok(Clock::Thread(own())),
+            // MONOTONIC, MONOTONIC_RAW, MONOTONIC_COARSE,
+            // BOOTTIME, BOOTTIME_ALARM
+            1 | 4 | 6 | 7 | 9 => Ok(Clock::Start),
+            id if id < 0 => {
+                let clock = match processor_clock(id)? {
+                    (0, false) => Clock::Process(self.pid),
+                    (0, true) => Clock::Thread(own()),
+                    (pid, false) => Clock::Process(pid),
+                    (tid, true) => Clock::Thread(tid),
+                };
+                self.clock_ns(clock).map(|_| clock).ok_or(Errno::EINVAL)
+            }
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// What a clock shows, in nanoseconds; `None` if its process or thread does not exist.
+    fn clock_ns(&self, clock: Clock) -> Option<u64> {
+        match clock {
+            Clock::Epoch | Clock::Start => Some(clock.zero_ns() + self.now_ns),
+            Clock::Process(pid) if pid == self.pid => Some(self.busy_ns()),
+            Clock::Process(pid) => {
+                let other = self.other_processes().find(|other| other.pid == pid)?;
+                Some(other.threads.processor_ns(self.now_ns))
+            }
+            Clock::Thread(tid) => Some(self.threads.processor_ns_of(tid, self.now_ns)?.1),
+        }
+    }
+
+    /// Processor time of the process, in nanoseconds.
     pub(super) fn busy_ns(&self) -> u64 {
-        self.share.busy_ns(self.all_busy_ns())
+        self.threads.processor_ns(self.now_ns)
+    }
+
+    /// Processor time of the thread that makes the call, in nanoseconds.
+    fn own_busy_ns(&self) -> u64 {
+        let own = self.threads.tid_here();
+        let of_thread = own.and_then(|tid| self.threads.processor_ns_of(tid, self.now_ns));
+        of_thread.map_or(0, |(_, spent_ns)| spent_ns)
     }
 
     /// Simulated time in which any process ran, in nanoseconds.
@@ -150,11 +204,8 @@ impl Linux {
     }
 
     pub(super) fn clock_gettime(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let nanos = match clock(a[0])? {
-            Clock::Epoch => EPOCH_SECONDS * NANOS_PER_SECOND + self.now_ns,
-            Clock::Start => self.now_ns,
-            Clock::Busy => self.busy_ns(),
-        };
+        let clock = self.clock(a[0])?;
+        let nanos = self.clock_ns(clock).ok_or(Errno::EINVAL)?;
         mem.write_bytes(
             a[1],
             &pair(nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND),
@@ -163,7 +214,7 @@ impl Linux {
     }
 
     pub(super) fn clock_getres(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        clock(a[0])?;
+        self.clock(a[0])?;
         write_optional(mem, a[1], &pair(0, 1))?;
         Ok(0)
     }
@@ -259,9 +310,9 @@ impl Linux {
     pub(super) fn clock_nanosleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         const TIMER_ABSTIME: u64 = 1;
         let [id, flags, request, rest, ..] = *a;
-        let clock = clock(id)?;
-        if clock == Clock::Busy {
-            // The program itself does not run while it waits: its own clock would never get there.
+        let clock = self.clock(id)?;
+        if clock.is_of_processors() {
+            // A thread does not run while it waits: its own clock would never get there.
             return Err(Errno::EOPNOTSUPP);
         }
         let nanos = read_duration(mem, request)?;
@@ -286,7 +337,7 @@ impl Linux {
         let record = Record::new()
             .u64(in_ticks(self.busy_ns()))
             .u64(0)
-            .u64(in_ticks(self.share.of_children_ns))
+            .u64(in_ticks(self.children_ns))
             .u64(0);
         write_optional(mem, buffer, &record.done())?;
         Ok(ticks)
@@ -303,8 +354,9 @@ impl Linux {
         const THREAD: i32 = 1;
         const CHILDREN: i32 = -1;
         let (busy_ns, memory_bytes) = match a[0] as i32 {
-            SELF | THREAD => (self.busy_ns(), mem.mapped_bytes()),
-            CHILDREN => (self.share.of_children_ns, 0),
+            SELF => (self.busy_ns(), mem.mapped_bytes()),
+            THREAD => (self.own_busy_ns(), mem.mapped_bytes()),
+            CHILDREN => (self.children_ns, 0),
             _ => return Err(Errno::EINVAL),
         };
         mem.write_bytes(a[1], &used(busy_ns, memory_bytes, pair_bytes))?;
@@ -312,16 +364,12 @@ impl Linux {
     }
 
     pub(super) fn sysinfo(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
-        let total = mem.limit_bytes();
+        let (total, free) = self.memory_in_all(mem);
         let record = Record::new()
             .u64(self.seconds())
             .pad_to(32)
             .u64(total)
-            .u64(
-                total
-                    .saturating_sub(mem.mapped_bytes())
-                    .next_multiple_of(PAGE_SIZE),
-            )
+            .u64(free.next_multiple_of(PAGE_SIZE))
             .pad_to(80)
             .u16(1)
             .pad_to(104)

@@ -11,8 +11,9 @@ use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::errno::Errno;
 use super::readiness::READABLE;
 use super::record::{Record, read_words, write_optional};
-use super::signals::{LAST_SIGNAL, SI_KERNEL, SigInfo, Signal};
-use super::time::{Clock, NANOS_PER_SECOND, clock, pair, read_duration};
+use super::signals::{LAST_SIGNAL, SI_KERNEL, SigInfo, Signal, bit};
+use super::threads::Threads;
+use super::time::{Clock, NANOS_PER_SECOND, pair, read_duration};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -21,29 +22,35 @@ const SI_TIMER: i32 = -2;
 const ABSOLUTE: u64 = 1;
 /// Timers that a guest may have: Linux takes them from the limit on pending signals.
 const MOST_TIMERS: usize = 4096;
+/// No time: an alarm that is due then is never due.
+const NEVER_NS: u64 = u64::MAX;
 
 /// A point of time that may come again and again.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Alarm {
+    clock: Clock,
     /// When it comes next, by its clock, in nanoseconds; `None` if it is not set.
     next_ns: Option<u64>,
     /// ... and then after each such time; 0: once.
     interval_ns: u64,
-    /// Its clock stands still while the program waits.
-    is_busy: bool,
+    /// Nobody can tell when it comes, until a system call is made or a signal delivered: nobody has to look at it, and
+    /// how often it has come is computed then.
+    is_quiet: bool,
 }
 
 impl Alarm {
     fn on(clock: Clock) -> Alarm {
         Alarm {
-            is_busy: clock == Clock::Busy,
-            ..Alarm::default()
+            clock,
+            next_ns: None,
+            interval_ns: 0,
+            is_quiet: false,
         }
     }
 
     /// How often it has come by now; it waits for the time after that.
-    fn expire(&mut self, now: Times) -> u64 {
-        let now_ns = self.time(now);
+    fn expire(&mut self, now: &Times) -> u64 {
+        let now_ns = now.of(self.clock);
         match self.next_ns {
             Some(next) if next <= now_ns && self.interval_ns == 0 => {
                 self.next_ns = None;
@@ -58,26 +65,38 @@ impl Alarm {
         }
     }
 
-    fn time(&self, now: Times) -> u64 {
-        if self.is_busy {
-            now.busy_ns
-        } else {
-            now.now_ns
-        }
+    /// When somebody has to look at it next if the threads that run do so until then, in simulated nanoseconds.
+    fn due_ns(&self, now: &Times) -> Option<u64> {
+        let next_ns = self.next_ns.filter(|_| !self.is_quiet)?;
+        let left = next_ns.saturating_sub(now.of(self.clock));
+        let left = match self.clock {
+            Clock::Epoch | Clock::Start => left,
+            Clock::Process(_) => left.div_ceil(now.threads.running().max(1)),
+            Clock::Thread(tid) => {
+                let (runs, _) = now.threads.processor_ns_of(tid, now.now_ns)?;
+                left.max(if runs { 0 } else { NEVER_NS })
+            }
+        };
+        Some(now.now_ns.saturating_add(left)).filter(|due| *due < NEVER_NS)
     }
 
-    /// When it comes next if the program runs until then, in simulated nanoseconds.
-    fn due_ns(&self, now: Times) -> Option<u64> {
-        let left = self.next_ns?.saturating_sub(self.time(now));
-        Some(now.now_ns.saturating_add(left))
+    /// Sets it to a first time, which is absolute or counts from now, and an interval. A first time of 0 stops it.
+    fn set(&mut self, now: &Times, (interval_ns, first): (u64, u64), flags: u64) {
+        self.next_ns = match first {
+            0 => None,
+            _ if flags & ABSOLUTE != 0 => Some(first.saturating_sub(self.clock.zero_ns())),
+            _ => Some(now.of(self.clock).saturating_add(first)),
+        };
+        self.interval_ns = interval_ns;
+        self.is_quiet = false;
     }
 
     /// `struct itimerspec` (or `struct itimerval`, in units of `unit_ns`): the interval, and what is left.
-    fn encode(&self, now: Times, unit_ns: u64) -> Vec<u8> {
+    fn encode(&self, now: &Times, unit_ns: u64) -> Vec<u8> {
         // A timer that is set never says that nothing is left.
-        let left = self
-            .next_ns
-            .map_or(0, |next| next.saturating_sub(self.time(now)).max(unit_ns));
+        let left = self.next_ns.map_or(0, |next| {
+            next.saturating_sub(now.of(self.clock)).max(unit_ns)
+        });
         let split = |nanos: u64| pair(nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND / unit_ns);
         Record::new()
             .bytes(&split(self.interval_ns))
@@ -86,18 +105,31 @@ impl Alarm {
     }
 }
 
-/// Simulated time, and the part of it in which the program ran.
+/// Simulated time, and the threads, which have run for a part of it.
 #[derive(Clone, Copy, Debug)]
-struct Times {
+struct Times<'a> {
     now_ns: u64,
-    busy_ns: u64,
+    threads: &'a Threads,
+}
+
+impl Times<'_> {
+    /// What a clock shows, in nanoseconds from the start of the run. That of a thread that has ended stands still.
+    fn of(&self, clock: Clock) -> u64 {
+        match clock {
+            Clock::Epoch | Clock::Start => self.now_ns,
+            Clock::Process(_) => self.threads.processor_ns(self.now_ns),
+            Clock::Thread(tid) => {
+                let of_thread = self.threads.processor_ns_of(tid, self.now_ns);
+                of_thread.map_or(0, |(_, spent_ns)| spent_ns)
+            }
+        }
+    }
 }
 
 /// A timer of `timer_create`.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     alarm: Alarm,
-    clock: Clock,
     /// The signal that it raises; `None`: it only counts.
     signal: Option<u8>,
     value: u64,
@@ -110,7 +142,6 @@ struct Timer {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimerFile {
     alarm: Alarm,
-    clock: Clock,
     /// How often it has come since it was read.
     count: u64,
     /// How often it has come at all.
@@ -137,16 +168,16 @@ pub(super) struct Timers {
     created: BTreeMap<u32, Timer>,
 }
 
-impl Default for Timers {
-    fn default() -> Self {
+impl Timers {
+    /// Those of a new process, none of which is set.
+    pub(super) fn of_process(pid: u32) -> Timers {
+        let own = Clock::Process(pid);
         Timers {
-            intervals: [Clock::Start, Clock::Busy, Clock::Busy].map(Alarm::on),
+            intervals: [Clock::Start, own, own].map(Alarm::on),
             created: BTreeMap::new(),
         }
     }
-}
 
-impl Timers {
     /// Those that a process keeps when it runs another program.
     pub(super) fn at_exec(before: &Timers) -> Timers {
         Timers {
@@ -181,10 +212,10 @@ fn read_alarm(mem: &Memory, addr: u64, unit_ns: u64) -> Result<(u64, u64), Errno
 }
 
 impl Linux {
-    fn times_now(&self) -> Times {
+    fn times_now(&self) -> Times<'_> {
         Times {
             now_ns: self.now_ns,
-            busy_ns: self.busy_ns(),
+            threads: &self.threads,
         }
     }
 
@@ -194,7 +225,7 @@ impl Linux {
     pub fn deadline_ns(&self) -> u64 {
         let now = self.times_now();
         let alarms = self.timers.alarms().chain(self.files.alarms());
-        let timers = alarms.filter_map(|alarm| alarm.due_ns(now));
+        let timers = alarms.filter_map(|alarm| alarm.due_ns(&now));
         timers
             .chain(self.threads.deadline_ns(self.family.has_ready()))
             .chain(self.next_event_of_others_ns())
@@ -214,59 +245,133 @@ impl Linux {
         let now = self.times_now();
         let alarms = self.timers.alarms().chain(self.files.alarms());
         let timers = alarms
-            .filter(|alarm| !alarm.is_busy)
-            .filter_map(|alarm| alarm.due_ns(now));
+            .filter(|alarm| !alarm.clock.is_of_processors())
+            .filter_map(|alarm| alarm.due_ns(&now));
         timers.chain(self.threads.first_wake_ns()).min()
     }
 
     /// Raises the signals of timers whose time has come, and wakes who waits for their descriptors. `running` is the
     /// thread that runs, if one does.
     pub(super) fn expire_timers(&mut self, mut running: Option<&mut Thread>) {
-        let now = self.times_now();
+        let now = Times {
+            now_ns: self.now_ns,
+            threads: &self.threads,
+        };
+        let intervals = &mut self.timers.intervals;
+        let come = intervals.each_mut().map(|alarm| alarm.expire(&now) > 0);
+        let created = self.timers.created.iter_mut();
+        let raised: Vec<_> = created
+            .map(|(id, timer)| (*id, timer.alarm.expire(&now)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
         let signals = [Signal::Alarm, Signal::VirtualAlarm, Signal::Profiling];
         for (index, signal) in signals.into_iter().enumerate() {
-            if self.timers.intervals[index].expire(now) > 0 {
+            if come[index] {
                 let signal = self.abi.signal_number(signal);
-                self.send_to_process(SigInfo {
-                    signal,
-                    code: SI_KERNEL,
-                    ..SigInfo::default()
-                });
+                let is_taken = self.is_taken(signal, running.as_deref());
+                if is_taken && self.signals.pending.set & bit(signal) == 0 {
+                    self.send_to_process(SigInfo {
+                        signal,
+                        code: SI_KERNEL,
+                        ..SigInfo::default()
+                    });
+                }
+                self.timers.intervals[index].is_quiet = true;
             }
         }
-        let mut raised = Vec::new();
-        for (id, timer) in &mut self.timers.created {
-            let count = timer.alarm.expire(now);
-            if count > 0 {
-                timer.overruns = count - 1;
-                raised.push((*id, *timer));
-            }
-        }
-        for (id, timer) in raised {
-            let Some(signal) = timer.signal else { continue };
-            let info = SigInfo {
-                signal,
-                code: SI_TIMER,
-                sender: Some((id, timer.overruns as u32)),
-                value: timer.value,
-                ..SigInfo::default()
-            };
-            match timer.tid {
-                Some(tid) => self.send_to_thread(running.as_deref_mut(), tid, info),
-                None => self.send_to_process(info),
-            }
+        for (id, count) in raised {
+            self.raise_timer(id, count, running.as_deref_mut());
         }
         self.expire_timer_files();
     }
 
+    /// A timer has come `count` times. Its signal waits once at a time, and says how often the timer has come since.
+    fn raise_timer(&mut self, id: u32, count: u64, mut running: Option<&mut Thread>) {
+        let Some(timer) = self.timers.created.get_mut(&id) else {
+            return;
+        };
+        let (Some(signal), to) = (timer.signal, timer.tid) else {
+            return;
+        };
+        let is_here = to.is_some() && running.as_ref().map(|thread| thread.tid) == to;
+        let pending = match (to, &mut running) {
+            (None, _) => Some(&mut self.signals.pending),
+            (Some(_), Some(thread)) if is_here => Some(&mut thread.signals.pending),
+            (Some(tid), _) => self.threads.pending_of(tid),
+        };
+        // What waits for a thread on another context is not known here.
+        timer.alarm.is_quiet = pending.is_some();
+        let waits = pending.and_then(|pending| pending.waiting(signal, SI_TIMER, id));
+        if let Some(info) = waits {
+            timer.overruns += count;
+            if info.code == SI_TIMER && info.sender.is_some_and(|(of, _)| of == id) {
+                info.sender = Some((id, timer.overruns as u32));
+            }
+            return;
+        }
+        timer.overruns = count - 1;
+        let info = SigInfo {
+            signal,
+            code: SI_TIMER,
+            sender: Some((id, timer.overruns as u32)),
+            value: timer.value,
+            ..SigInfo::default()
+        };
+        match to {
+            _ if !self.is_taken(signal, running.as_deref()) => {}
+            Some(tid) => self.send_to_thread(running, tid, info),
+            None => self.send_to_process(info),
+        }
+    }
+
+    /// Whether a signal makes a difference: it is not ignored, or a thread blocks it or waits for it.
+    fn is_taken(&self, signal: u8, running: Option<&Thread>) -> bool {
+        let parked = self.threads.all_parked();
+        let mut threads = running.into_iter().chain(parked);
+        !self.is_ignored(signal) || threads.any(|thread| thread.keeps(signal))
+    }
+
+    /// A system call is about to be made, or a signal has been delivered: all timers are to be looked at again.
+    pub(super) fn look_at_timers_again(&mut self) {
+        for timer in self.timers.created.values_mut() {
+            timer.alarm.is_quiet = timer.signal.is_none();
+        }
+        let files = self.files.timers_mut().map(|file| &mut file.alarm);
+        for alarm in self.timers.intervals.iter_mut().chain(files) {
+            alarm.is_quiet = false;
+        }
+    }
+
+    /// Lets timers that nobody has looked at come as often as they should have by now: the system call that `thread`
+    /// makes may make a difference to what they do.
+    pub(super) fn catch_up_on_timers(&mut self, thread: &mut Thread) {
+        let has_quiet = {
+            let mut all = self.timers.alarms().chain(self.files.alarms());
+            all.any(|alarm| alarm.is_quiet)
+        };
+        if has_quiet {
+            self.expire_timers(Some(thread));
+            self.look_at_timers_again();
+        }
+    }
+
     /// Counts how often timers behind descriptors have come, and wakes who waits for them.
     fn expire_timer_files(&mut self) {
-        let now = self.times_now();
+        if !self.files.has_timers {
+            return;
+        }
+        // A level tells of nothing new.
+        let is_level = !self.files.watches_edges();
+        let now = Times {
+            now_ns: self.now_ns,
+            threads: &self.threads,
+        };
         let mut is_due = false;
         for file in self.files.timers_mut() {
-            let count = file.alarm.expire(now);
+            let count = file.alarm.expire(&now);
             file.count += count;
             file.arrivals += count;
+            file.alarm.is_quiet = file.count > 0 && is_level;
             is_due |= count > 0;
         }
         if is_due {
@@ -276,7 +381,7 @@ impl Linux {
 
     pub(super) fn getitimer(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let index = interval_index(a[0])?;
-        let alarm = self.timers.intervals[index].encode(self.times_now(), 1000);
+        let alarm = self.timers.intervals[index].encode(&self.times_now(), 1000);
         mem.write_bytes(a[1], &alarm)?;
         Ok(0)
     }
@@ -287,11 +392,13 @@ impl Linux {
             0 => (0, 0),
             at => read_alarm(mem, at, 1000)?,
         };
-        let now = self.times_now();
+        let now = Times {
+            now_ns: self.now_ns,
+            threads: &self.threads,
+        };
         let alarm = &mut self.timers.intervals[index];
-        let before = alarm.encode(now, 1000);
-        alarm.next_ns = (first > 0).then(|| alarm.time(now).saturating_add(first));
-        alarm.interval_ns = interval_ns;
+        let before = alarm.encode(&now, 1000);
+        alarm.set(&now, (interval_ns, first), 0);
         write_optional(mem, a[2], &before)?;
         Ok(0)
     }
@@ -302,7 +409,10 @@ impl Linux {
         const SIGEV_THREAD: u32 = 2;
         const SIGEV_THREAD_ID: u32 = 4;
         let [clock_id, event, id_at, ..] = *a;
-        let clock = clock(clock_id)?;
+        let clock = self.clock(clock_id)?;
+        if matches!(clock, Clock::Process(pid) if pid != self.pid) {
+            return Err(Errno::EINVAL);
+        }
         if self.timers.created.len() >= MOST_TIMERS {
             return Err(Errno::EAGAIN);
         }
@@ -311,7 +421,6 @@ impl Linux {
             .unwrap_or(0);
         let mut timer = Timer {
             alarm: Alarm::on(clock),
-            clock,
             signal: Some(self.abi.signal_number(Signal::Alarm)),
             value: u64::from(id),
             tid: None,
@@ -339,20 +448,18 @@ impl Linux {
     pub(super) fn timer_settime(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [id, flags, new, old, ..] = *a;
         let (interval_ns, first) = read_alarm(mem, new, 1)?;
-        let now = self.times_now();
+        let now = Times {
+            now_ns: self.now_ns,
+            threads: &self.threads,
+        };
         let timer = self
             .timers
             .created
             .get_mut(&(id as u32))
             .ok_or(Errno::EINVAL)?;
-        let before = timer.alarm.encode(now, 1);
-        set_alarm(
-            &mut timer.alarm,
-            timer.clock,
-            now,
-            (interval_ns, first),
-            flags,
-        );
+        let before = timer.alarm.encode(&now, 1);
+        timer.alarm.set(&now, (interval_ns, first), flags);
+        timer.alarm.is_quiet = timer.signal.is_none();
         timer.overruns = 0;
         write_optional(mem, old, &before)?;
         Ok(0)
@@ -364,7 +471,7 @@ impl Linux {
             .created
             .get(&(a[0] as u32))
             .ok_or(Errno::EINVAL)?;
-        mem.write_bytes(a[1], &timer.alarm.encode(self.times_now(), 1))?;
+        mem.write_bytes(a[1], &timer.alarm.encode(&self.times_now(), 1))?;
         Ok(0)
     }
 
@@ -385,13 +492,12 @@ impl Linux {
         let rules = self.abi.open_rules();
         let [clock_id, flags, ..] = *a;
         let flags = u64::from(flags as u32);
-        let clock = clock(clock_id)?;
-        if flags & !(rules.cloexec | rules.nonblock) != 0 || clock == Clock::Busy {
+        let clock = self.clock(clock_id)?;
+        if flags & !(rules.cloexec | rules.nonblock) != 0 || clock.is_of_processors() {
             return Err(Errno::EINVAL);
         }
         let timer = TimerFile {
             alarm: Alarm::on(clock),
-            clock,
             count: 0,
             arrivals: 0,
         };
@@ -427,20 +533,19 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         let times = read_alarm(mem, new, 1)?;
-        let now = self.times_now();
+        let mut alarm = self.timer_file(fd)?.alarm;
+        let before = alarm.encode(&self.times_now(), 1);
+        alarm.set(&self.times_now(), times, flags);
         let file = self.timer_file(fd)?;
-        let before = file.alarm.encode(now, 1);
-        set_alarm(&mut file.alarm, file.clock, now, times, flags);
-        file.count = 0;
+        (file.alarm, file.count) = (alarm, 0);
         write_optional(mem, old, &before)?;
         self.expire_timer_files();
         Ok(0)
     }
 
     pub(super) fn timerfd_gettime(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let now = self.times_now();
         let alarm = self.timer_file(a[0])?.alarm;
-        mem.write_bytes(a[1], &alarm.encode(now, 1))?;
+        mem.write_bytes(a[1], &alarm.encode(&self.times_now(), 1))?;
         Ok(0)
     }
 }
@@ -475,23 +580,6 @@ impl Descriptors {
                 _ => None,
             })
     }
-}
-
-/// Sets an alarm to a first time, which is absolute or counts from now, and an interval. A first time of 0 stops it.
-fn set_alarm(
-    alarm: &mut Alarm,
-    clock: Clock,
-    now: Times,
-    (interval_ns, first): (u64, u64),
-    flags: u64,
-) {
-    let first = match first {
-        0 => None,
-        _ if flags & ABSOLUTE != 0 => Some(first.saturating_sub(clock.zero_ns())),
-        _ => Some(alarm.time(now).saturating_add(first)),
-    };
-    alarm.next_ns = first;
-    alarm.interval_ns = interval_ns;
 }
 
 fn interval_index(which: u64) -> Result<usize, Errno> {

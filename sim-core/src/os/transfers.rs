@@ -115,6 +115,9 @@ impl Linux {
         let mut buffer = vec![0; count.min(PIECE_BYTES) as usize];
         let mut done = 0;
         while done < count {
+            if let Err(errno) = self.in_time() {
+                return if done == 0 { Err(errno) } else { Ok(done) };
+            }
             let piece = buffer.len().min((count - done) as usize);
             let host = self.host_file(in_fd)?;
             let found = retry(|| host.read_at(&mut buffer[..piece], start + done))?;

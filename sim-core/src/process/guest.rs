@@ -42,10 +42,9 @@ impl Guest {
     }
 
     /// Says how much memory the process may have while others have theirs.
+    #[inline]
     pub(super) fn limit_memory(&mut self) {
-        if let Some(left) = self.os.family.memory_left() {
-            self.mem.set_limit(left);
-        }
+        self.os.begin_account(&mut self.mem);
     }
 
     /// A second guest in the same state. Neither sees what the other one does.

@@ -15,6 +15,7 @@ mod turns;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::hart::{GuestCounters, Hart};
 use crate::image::{LoadError, ProgramImage, Segment};
@@ -58,8 +59,8 @@ pub struct ProcessConfig {
     pub output_limit_bytes: Option<u64>,
     /// The most by which the guest may make files longer, all together, in bytes; holes count.
     pub file_limit_bytes: Option<u64>,
-    /// The most time of the host that a run may take, in seconds; the run stops beyond.
-    pub time_limit_seconds: Option<u64>,
+    /// The most time of the host that a run may take; the run stops beyond.
+    pub time_limit: Option<Duration>,
     /// Files that the guest may have open (`RLIMIT_NOFILE`).
     pub open_files_limit: u64,
     /// Standard input.
@@ -83,7 +84,7 @@ impl Default for ProcessConfig {
             memory_limit_bytes: Memory::DEFAULT_LIMIT_BYTES,
             output_limit_bytes: Some(1 << 30),
             file_limit_bytes: Some(1 << 34),
-            time_limit_seconds: None,
+            time_limit: None,
             open_files_limit: 1024,
             stdin: Stdin::Empty,
             stdout: Output::Discard,

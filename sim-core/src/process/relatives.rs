@@ -57,7 +57,7 @@ impl Process {
         if !guest.os.family.has_others() {
             return Some(self.bring_first_back().unwrap_or(code));
         }
-        guest.os.end_process(&mut guest.mem, code);
+        guest.os.end_process(&self.thread, &mut guest.mem, code);
         let (family, context) = (&guest.os.family, guest.os.processor());
         let next = family.next_ready(guest.os.pid(), context);
         let next = next.or_else(|| family.any())?;
@@ -125,7 +125,7 @@ impl Process {
         };
         guest
             .os
-            .execute(&mut guest.mem, execution, heap_start(image));
+            .execute(&self.thread, &mut guest.mem, execution, heap_start(image));
         mem::swap(&mut guest.mem, &mut mem);
         guest.os.family.keep_memory(mem);
         guest.image = image.clone();

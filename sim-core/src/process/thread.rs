@@ -15,6 +15,8 @@ pub struct Thread {
     pub events: HardwareEvents,
     /// What of these the contexts have counted while it was on none of them.
     pub(crate) events_elsewhere: HardwareEvents,
+    /// Its processor time until it left its last context, in nanoseconds.
+    pub(crate) processor_ns: u64,
     /// Its number, as `gettid` tells it.
     pub tid: u32,
     /// Its name (`PR_SET_NAME`), padded with zeros.
@@ -56,6 +58,7 @@ impl Thread {
             counted_elsewhere: GuestCounters::default(),
             events: HardwareEvents::default(),
             events_elsewhere: HardwareEvents::default(),
+            processor_ns: 0,
             tid: PID,
             name: [0; Thread::NAME_BYTES],
             clear_tid: 0,
@@ -129,6 +132,7 @@ impl Thread {
                 ..self.hart.clone()
             },
             tid,
+            processor_ns: 0,
             clear_tid: 0,
             robust_list: 0,
             signals: self.signals.of_child(),

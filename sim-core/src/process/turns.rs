@@ -14,7 +14,7 @@ use crate::hart::{Hart, NO_RESERVATION};
 use crate::ids::DisePc;
 use crate::image::LoadError;
 use crate::inst::{OpClass, reg};
-use crate::os::{GivesUp, SyscallResult};
+use crate::os::{GivesUp, LOOK_WORK, SyscallResult};
 use crate::trap::TrapCause;
 
 impl Process {
@@ -78,6 +78,10 @@ impl Process {
         let original = editor.original(pc);
         let hart = &mut self.thread.hart;
         (hart.pc, hart.disepc) = (original, DisePc::NONE);
+        if self.guest.os.is_late_after(WORK_OF_LOOK) {
+            return Then::Fault(TrapCause::Stopped);
+        }
+        let hart = &self.thread.hart;
         let now_ns = hart.counters.time_ns;
         let tid = self.thread.tid;
         self.guest.os.threads.receive(&mut self.thread);
@@ -236,8 +240,11 @@ impl Process {
         let mut is_parked = false;
         loop {
             let os = &mut self.guest.os;
+            if os.is_late_after(WORK_OF_LOOK) {
+                return SyscallResult::Trap;
+            }
             if !is_parked {
-                os.leave_context();
+                os.leave_context(&mut self.thread);
                 if gives_up != GivesUp::Ended {
                     os.threads.park(Box::new(self.thread.clone()));
                 }
@@ -251,7 +258,7 @@ impl Process {
                     return SyscallResult::Continue;
                 }
                 idle_looks += 1;
-                if idle_looks > MOST_IDLE_LOOKS {
+                if idle_looks > MOST_IDLE_LOOKS && !os.has_sleepers() {
                     os.stop_for_deadlock();
                     return self.end_of_waiting();
                 }
@@ -280,9 +287,12 @@ impl Process {
     }
 }
 
-/// So often simulated time goes on without waking anybody before that counts as a deadlock: a timer that comes again
-/// and again, and whose signal nobody takes.
+/// So often simulated time goes on without anybody who gets any further before that counts as a deadlock, unless
+/// somebody waits until a time: a timer comes again and again, and wakes who waits for something else.
 const MOST_IDLE_LOOKS: u32 = 10_000;
+
+/// Work of a look at the operating system's clock, as [`Linux::is_late_after`](crate::os::Linux) counts it.
+const WORK_OF_LOOK: u32 = LOOK_WORK / 8;
 
 impl Thread {
     /// Takes over from another thread what belongs to the hardware context: the DISE registers but for some that are the

@@ -323,6 +323,7 @@ impl Abi for Alpha {
             Resource::Files => 6,
             Resource::FileSize => 1,
             Resource::LockedMemory => 9,
+            Resource::PendingSignals => 11,
         }
     }
 

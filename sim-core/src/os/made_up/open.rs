@@ -10,6 +10,7 @@ use super::locate::{Located, Made};
 use super::tree::{self, Device, Link, Node, Text};
 use crate::memory::Memory;
 use crate::os::abi::{BLOCK_BYTES, FileStat, FsStat, OpenFlags};
+use crate::os::account::ENTRY_BYTES;
 use crate::os::descriptors::{Kind, OpenFile};
 use crate::os::errno::Errno;
 use crate::os::listing::Entry;
@@ -34,6 +35,11 @@ pub(in crate::os) struct MadeText {
 impl MadeText {
     pub(in crate::os) fn made(&self) -> &Made {
         &self.made
+    }
+
+    /// Bytes of its text.
+    pub(in crate::os) fn held_bytes(&self) -> usize {
+        self.content.capacity()
     }
 
     /// What a read of up to `len` bytes gives at `offset`, or at the position, which it then moves.
@@ -82,6 +88,11 @@ impl MadeFolder {
 
     pub(in crate::os) fn position(&self) -> u64 {
         self.position as u64
+    }
+
+    /// How many entries are kept.
+    pub(in crate::os) fn count(&self) -> usize {
+        self.names.len()
     }
 
     /// Goes on at an entry; at the first one, the folder is read again.
@@ -171,12 +182,16 @@ impl Linux {
                 position: 0,
                 is_stale: true,
             }),
-            Node::Text(text) => Kind::MadeText(MadeText {
-                text,
-                content: self.made_text(text, thread, mem),
-                made,
-                position: 0,
-            }),
+            Node::Text(text) => {
+                let content = self.made_text(text, thread, mem);
+                self.charge(content.len() as u64, Errno::ENOMEM)?;
+                Kind::MadeText(MadeText {
+                    text,
+                    content,
+                    made,
+                    position: 0,
+                })
+            }
             // Only with `O_PATH`, which gives the link itself.
             Node::Link(_) => Kind::MadeText(MadeText {
                 text: Text::Fixed(""),
@@ -222,8 +237,9 @@ impl Linux {
     }
 
     /// A file of the host in memory with the program's bytes, which cannot be changed.
-    fn program_file(&self) -> Result<File, Errno> {
-        let started = self.started.as_ref().ok_or(Errno::ENOENT)?;
+    fn program_file(&mut self) -> Result<File, Errno> {
+        let started = self.started.clone().ok_or(Errno::ENOENT)?;
+        self.charge(started.image.bytes().len() as u64, Errno::ENOMEM)?;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let mut file = File::from(rustix::fs::memfd_create("hps-program", flags)?);
         file.write_all(started.image.bytes())?;
@@ -258,7 +274,13 @@ impl Linux {
     ) {
         match self.files.get(fd).map(|file| &file.kind) {
             Ok(Kind::MadeText(open)) if offset.unwrap_or(open.position) == 0 => {
+                let before = open.content.len();
                 let content = self.made_text(open.text, thread, mem);
+                // A text that there is no room for stays as it was.
+                let growth = content.len().saturating_sub(before) as u64;
+                if growth > 0 && self.charge(growth, Errno::ENOMEM).is_err() {
+                    return;
+                }
                 if let Ok(OpenFile {
                     kind: Kind::MadeText(open),
                     ..
@@ -269,6 +291,7 @@ impl Linux {
             }
             Ok(Kind::MadeFolder(folder)) if folder.is_stale => {
                 let names = self.entries(&folder.made.path);
+                self.charge_anyway(names.len() as u64 * ENTRY_BYTES);
                 if let Ok(OpenFile {
                     kind: Kind::MadeFolder(folder),
                     ..

@@ -20,7 +20,7 @@ impl Linux {
                 1 => "0\n".to_owned(),
                 count => format!("0-{}\n", count - 1),
             },
-            Text::MemInfo => memory_info(mem),
+            Text::MemInfo => memory_info(self.memory_in_all(mem), mem),
             Text::Stat => self.system_stat(),
             Text::Uptime => format!("{} {}\n", seconds(self.now_ns), seconds(self.idle_ns)),
             Text::LoadAverage => "0.00 0.00 0.00 1/1 1000\n".to_owned(),
@@ -111,9 +111,8 @@ impl Linux {
 }
 
 /// `/proc/meminfo`: the machine has as much memory as the guest may use.
-fn memory_info(mem: &Memory) -> String {
-    let total = mem.limit_bytes() >> 10;
-    let free = mem.limit_bytes().saturating_sub(mem.mapped_bytes()) >> 10;
+fn memory_info((total, free): (u64, u64), mem: &Memory) -> String {
+    let (total, free) = (total >> 10, free >> 10);
     let rows = [
         ("MemTotal", total),
         ("MemFree", free),

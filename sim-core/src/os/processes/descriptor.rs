@@ -12,6 +12,7 @@ use super::super::signals::SigInfo;
 use super::super::{Linux, UID};
 use super::Family;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// A process that a descriptor names.
 #[derive(Clone, Debug)]
@@ -81,6 +82,7 @@ impl Linux {
     /// `pidfd_send_signal`, which says of the signal what `kill` does if the call says nothing.
     pub(in super::super) fn pidfd_send_signal(
         &mut self,
+        thread: &Thread,
         mem: &Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
@@ -119,6 +121,9 @@ impl Linux {
                 ..told
             }),
         };
+        if let Some(info) = info {
+            self.check_queue(thread, info)?;
+        }
         self.send_to_processes(pid as i32, info)
     }
 }

@@ -50,17 +50,18 @@ impl Linux {
     }
 
     /// The process whose turn it is ends, while there are others: with this exit code, or by the signal that it was
-    /// killed by.
-    pub(crate) fn end_process(&mut self, mem: &mut Memory, code: i32) {
+    /// killed by. `thread` is the one that has run.
+    pub(crate) fn end_process(&mut self, thread: &Thread, mem: &mut Memory, code: i32) {
         let end = match self.killed_by {
             Some(signal) => End::Killed(signal),
             None => End::Exited(code as u8),
         };
+        self.release_robust_lists(thread, mem);
         self.write_back(mem);
         self.files.close_all(false);
         self.give_memory_back(mem);
         self.leave_children();
-        let used_ns = self.busy_ns() + self.share.of_children_ns;
+        let used_ns = self.busy_ns() + self.children_ns;
         if let Some(member) = self.family.members.get_mut(&self.pid) {
             member.used_ns = used_ns;
         }

@@ -12,13 +12,13 @@ use super::super::memory::Heap;
 use super::super::paths::joined;
 use super::super::signals::SIG_IGN;
 use super::super::stat::mode_of;
+use super::super::streams::retry;
 use super::super::timers::Timers;
 use super::super::tree::AT_FDCWD;
 use super::super::{Action, Linux};
 use super::ProcessRule;
-use crate::host;
 use crate::host::sys::rustix::fs::OFlags;
-use crate::host::sys::unix_fs::MetadataExt;
+use crate::host::sys::unix_fs::{FileExt, MetadataExt};
 use crate::image::{LoadError, MAX_FILE_BYTES, ProgramImage};
 use crate::memory::Memory;
 use crate::process::{Given, Thread};
@@ -41,7 +41,7 @@ pub(crate) struct Execution {
     exe: Vec<u8>,
 }
 
-/// Programs that have been read, those used last first.
+/// Programs that have been read, those used last first. All stay, since reports tell of those that processes have run.
 #[derive(Debug, Default)]
 pub(super) struct Images(Vec<(Key, Arc<ProgramImage>)>);
 
@@ -49,8 +49,6 @@ pub(super) struct Images(Vec<(Key, Arc<ProgramImage>)>);
 type Key = ((u64, u64), u64, Option<SystemTime>);
 
 impl Images {
-    const MOST: usize = 16;
-
     fn find(&mut self, key: &Key) -> Option<Arc<ProgramImage>> {
         let at = self.0.iter().position(|(known, _)| known == key)?;
         self.0[..=at].rotate_right(1);
@@ -58,7 +56,6 @@ impl Images {
     }
 
     fn keep(&mut self, key: Key, image: &Arc<ProgramImage>) {
-        self.0.truncate(Images::MOST - 1);
         self.0.insert(0, (key, Arc::clone(image)));
     }
 }
@@ -259,10 +256,21 @@ impl Linux {
         if let Some(image) = self.family.images.find(&key) {
             return Ok(Found::Program(image));
         }
-        let bytes = host::read_to_end(file, MAX_FILE_BYTES).map_err(|_| Errno::ENOEXEC)?;
-        if let Some(line) = bytes.strip_prefix(b"#!") {
+        let mut start = [0; MAX_LINE];
+        let len = retry(|| file.read_at(&mut start, 0))?;
+        let start = &start[..len];
+        if let Some(line) = start.strip_prefix(b"#!") {
             return script(line);
         }
+        let read = |buffer: &mut [u8], at| file.read_exact_at(buffer, at);
+        let needed = ProgramImage::needed_bytes(start, metadata.len(), read);
+        let needed = needed.filter(|needed| *needed <= MAX_FILE_BYTES);
+        let needed = needed.ok_or(Errno::ENOEXEC)?;
+        // The bytes are there twice for a moment.
+        self.check_room(2 * needed, Errno::ENOMEM)?;
+        let mut bytes = vec![0; needed as usize];
+        file.read_exact_at(&mut bytes, 0)
+            .map_err(|_| Errno::ENOEXEC)?;
         let name = String::from_utf8_lossy(path).into_owned();
         let image = match ProgramImage::parse(&bytes, &name) {
             Ok(image) => image,
@@ -281,6 +289,7 @@ impl Linux {
             return Err(Errno::ENOEXEC);
         }
         let image = Arc::new(image);
+        self.charge_program(image.held_bytes());
         self.family.images.keep(key, &image);
         Ok(Found::Program(image))
     }
@@ -299,7 +308,14 @@ impl Linux {
 
     /// The process has another program from now on, whose heap begins at `heap_start`: forgets what belonged to the old
     /// one. Its memory, if it was lent, is given back.
-    pub(crate) fn execute(&mut self, mem: &mut Memory, execution: &Execution, heap_start: u64) {
+    pub(crate) fn execute(
+        &mut self,
+        thread: &Thread,
+        mem: &mut Memory,
+        execution: &Execution,
+        heap_start: u64,
+    ) {
+        self.release_robust_lists(thread, mem);
         self.write_back(mem);
         self.give_memory_back(mem);
         self.files.close_all(true);
@@ -312,6 +328,7 @@ impl Linux {
         self.timers = Timers::at_exec(&self.timers);
         self.forget_buffers(&(0..Memory::LIMIT));
         self.threads.end_others();
+        self.threads.rename_here(self.pid);
         if let Some(member) = self.family.members.get_mut(&self.pid) {
             member.has_executed = true;
         }
@@ -320,9 +337,7 @@ impl Linux {
     /// The most memory that a new program of this process may have, in bytes. The program that it has counts only if
     /// it belongs to another process.
     pub(crate) fn limit_at_exec(&self, mem: &Memory) -> u64 {
-        let Some(left) = self.family.memory_left() else {
-            return mem.limit_bytes();
-        };
+        let left = self.memory_left();
         let member = self.family.members.get(&self.pid);
         match member.is_some_and(|member| member.lender.is_some()) {
             true => left.saturating_sub(mem.mapped_bytes()),

@@ -3,12 +3,13 @@
 //! A child shares the pages of its parent until one of them writes to them. The child of `vfork` has the memory of its parent itself,
 //! and the parent waits, all its threads, until the child executes another program or ends.
 
+use super::super::account::THREAD_BYTES;
 use super::super::errno::Errno;
 use super::super::streams::Streams;
 use super::super::threads::{Request, Threads, WaitFor, flag};
 use super::super::timers::Timers;
 use super::super::{Linux, StopReason};
-use super::{Member, ProcessRule, Share};
+use super::{Member, ProcessRule};
 use crate::hart::GuestCounters;
 use crate::memory::{Memory, MemoryError};
 use crate::process::{Guest, Reservations, Thread};
@@ -24,6 +25,9 @@ const KNOWN: u64 = flag::VM
     | flag::DETACHED
     | flag::SYSVSEM
     | flag::IO;
+
+/// What the host keeps for a process beside its memory and its thread, in bytes.
+const PROCESS_BYTES: u64 = 16 << 10;
 
 /// After so many refusals the run ends.
 const MOST_REFUSED: u32 = 1000;
@@ -43,6 +47,7 @@ impl Linux {
             self.gather()?;
         }
         let mut child_mem = self.memory_of_child(mem, borrows, most)?;
+        self.charge_anyway(THREAD_BYTES + PROCESS_BYTES);
         let pid = self.threads.next_number();
         let number = pid.to_le_bytes();
         if flags & flag::PARENT_SETTID != 0 {
@@ -154,8 +159,8 @@ impl Linux {
             let mem = self.family.new_memory(0);
             return mem.map_err(|cause| self.no_memory(&cause));
         }
-        let limit = *self.family.memory_limit.get_or_insert(mem.limit_bytes());
-        if self.family.mapped_bytes() + 2 * mem.mapped_bytes() > limit {
+        let limit = self.share_account(mem);
+        if self.memory_left() < 2 * mem.mapped_bytes() + PROCESS_BYTES {
             self.warn_once(
                 "a child process is refused (ENOMEM): all processes together may have as much memory as the limit \
                  says (--memory-limit raises it)",
@@ -191,14 +196,14 @@ impl Linux {
             writable: self.writable,
             mappings: self.mappings.clone(),
             locks: Default::default(),
-            timers: Timers::default(),
+            timers: Timers::of_process(pid),
             threads: Threads::of_child(&self.threads),
             second_result: None,
             yields: false,
             wait: None,
             resumed: None,
             raised: None,
-            share: Share::default(),
+            children_ns: 0,
             warnings: Vec::new(),
             ..self.over(Default::default(), Streams::closed())
         }

@@ -27,6 +27,7 @@ pub(crate) use self::exec::Execution;
 use self::exec::Images;
 use self::stop::Change;
 use super::Linux;
+use super::account::Account;
 use crate::image::ProgramImage;
 use crate::memory::{Memory, MemoryError};
 use crate::process::{Guest, ProgramUsage, Thread};
@@ -70,44 +71,6 @@ pub(super) struct Member {
     pub used_ns: u64,
 }
 
-/// The time of a process among that of all processes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Share {
-    /// For how long it had run before it came to the contexts that it is on, in nanoseconds.
-    before_ns: u64,
-    /// How long all processes had run then; `None`: it is on no context.
-    from_ns: Option<u64>,
-    /// For how long children that it waited for have run.
-    pub of_children_ns: u64,
-}
-
-impl Share {
-    /// That of the first process, which is on a context from the beginning.
-    pub(super) fn of_first() -> Share {
-        Share {
-            from_ns: Some(0),
-            ..Share::default()
-        }
-    }
-
-    /// For how long the process has run, if all have for `all_ns`. It counts once while it is on several contexts.
-    pub(super) fn busy_ns(&self, all_ns: u64) -> u64 {
-        let since = self.from_ns.map_or(0, |from| all_ns.saturating_sub(from));
-        self.before_ns + since
-    }
-
-    /// The process comes to a context.
-    fn begin(&mut self, all_ns: u64) {
-        self.from_ns.get_or_insert(all_ns);
-    }
-
-    /// The process has left all contexts.
-    fn end(&mut self, all_ns: u64) {
-        self.before_ns = self.busy_ns(all_ns);
-        self.from_ns = None;
-    }
-}
-
 /// The processes of a run.
 #[derive(Debug)]
 pub(crate) struct Family {
@@ -141,8 +104,8 @@ pub(crate) struct Family {
     copied_pages: u64,
     /// The memory that an observer has read, once no process has it any more.
     observed: Option<Box<Memory>>,
-    /// The most memory that all processes may have together, in bytes, once there are several.
-    memory_limit: Option<u64>,
+    /// What the host keeps for all of them.
+    pub(super) account: Account,
 }
 
 impl Family {
@@ -177,7 +140,7 @@ impl Family {
             spare: Vec::new(),
             copied_pages: 0,
             observed: None,
-            memory_limit: None,
+            account: Account::default(),
         }
     }
 
@@ -247,12 +210,6 @@ impl Family {
     pub(crate) fn mapped_bytes(&self) -> u64 {
         let parked = self.parked.values();
         parked.map(|guest| guest.mem.mapped_bytes()).sum()
-    }
-
-    /// The most memory that a process may have whose turn it is while those that are parked have theirs, in bytes.
-    pub(crate) fn memory_left(&self) -> Option<u64> {
-        let all = self.memory_limit?;
-        Some(all.saturating_sub(self.mapped_bytes()))
     }
 
     /// A process begins to run a program, by `fork` or by `execve`. Returns the number of that.
@@ -409,18 +366,12 @@ impl Linux {
         if !self.has_own_thread_for(self.processor()) {
             return None;
         }
-        let all_ns = self.all_busy_ns();
-        self.share.begin(all_ns);
         self.threads.next(self.now_ns, self.gathers.is_some())
     }
 
-    /// The thread on this context leaves it.
-    pub(crate) fn leave_context(&mut self) {
-        self.threads.leave_context();
-        if self.family.is_shared() && !self.threads.run_somewhere() {
-            let all_ns = self.all_busy_ns();
-            self.share.end(all_ns);
-        }
+    /// The thread leaves this context.
+    pub(crate) fn leave_context(&mut self, thread: &mut Thread) {
+        self.threads.leave_context(thread, self.now_ns);
     }
 
     /// Whether a thread of any process runs on another context.

@@ -25,6 +25,7 @@ impl Linux {
                 let read = mem.read_bytes_forced(at, &mut page);
                 if read.is_ok() && page.iter().any(|byte| *byte != 0) {
                     file.write_all_at(&page, at - range.start)?;
+                    self.charge_anyway(PAGE_SIZE);
                 }
             }
             let shared = self.mappings.hold(&file, None, 0, (true, true), u64::MAX)?;

@@ -60,6 +60,7 @@ impl Linux {
                 true => &rules.stops,
                 false => std::slice::from_ref(&rules.go_on),
             };
+            self.look_at_timers_again();
             for signal in gone {
                 self.signals.pending.discard(*signal);
                 if let Some(thread) = &mut running {

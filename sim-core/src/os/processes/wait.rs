@@ -166,7 +166,7 @@ impl Linux {
         {
             child.change = None;
         } else if let Some(child) = members.remove(&pid) {
-            self.share.of_children_ns += child.used_ns;
+            self.children_ns += child.used_ns;
         }
     }
 

@@ -272,6 +272,12 @@ impl Network {
         Ok(first.unwrap_or(socket.bytes.len()))
     }
 
+    /// Bytes that the host keeps for all sockets.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let sockets = self.sockets.len() * std::mem::size_of::<super::network::Socket>();
+        (self.queued + sockets) as u64
+    }
+
     /// What a socket is ready for.
     pub(super) fn events(&self, id: u64) -> u16 {
         let Some(socket) = self.sockets.get(&id) else {

@@ -185,6 +185,7 @@ impl Linux {
                 return Err(Errno::EMSGSIZE);
             }
             let bytes = gather(mem, vectors, 0, total)?;
+            self.charge(total, Errno::ENOBUFS)?;
             let sent = lock(&self.network).send_message(id, to.as_ref(), &bytes, rights);
             return self.or_wait(sent.map(|n| n as u64), waits, None, NO_ROOM);
         }
@@ -231,6 +232,7 @@ impl Linux {
         signals: bool,
         rights: &mut Vec<usize>,
     ) -> Result<u64, Errno> {
+        self.charge(bytes.len() as u64, Errno::ENOBUFS)?;
         let sent = lock(&self.network).send_bytes(id, bytes, rights);
         if sent == Err(Errno::EPIPE) && signals {
             self.raise(Signal::Pipe);
@@ -245,6 +247,7 @@ impl Linux {
         let sent = if style == Style::Stream {
             self.send_piece(id, bytes, true, &mut Vec::new())
         } else {
+            self.charge(bytes.len() as u64, Errno::ENOBUFS)?;
             let sent = lock(&self.network).send_message(id, None, bytes, &mut Vec::new());
             sent.map(|count| count as u64)
         };

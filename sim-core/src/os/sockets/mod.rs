@@ -197,6 +197,11 @@ impl Linux {
         })
     }
 
+    /// Bytes that the host keeps for sockets.
+    pub(super) fn sockets_bytes(&self) -> u64 {
+        lock(&self.network).held_bytes()
+    }
+
     fn open_socket(&mut self, id: u64, flags: OpenFlags) -> Result<u64, Errno> {
         let end = SocketEnd {
             network: Arc::clone(&self.network),

@@ -1,6 +1,7 @@
 //! `clone` and `clone3`, threads that they make, and how a thread ends (clone(2), Linux `kernel/fork.c`,
 //! `kernel/exit.c`, `kernel/futex/core.c`). Processes are made in [`processes`](super::super::processes).
 
+use super::super::account::THREAD_BYTES;
 use super::super::errno::Errno;
 use super::super::record::read_words;
 use super::super::signals::LAST_SIGNAL;
@@ -147,6 +148,7 @@ impl Linux {
             );
             return Err(Errno::EAGAIN);
         }
+        self.charge(THREAD_BYTES, Errno::EAGAIN)?;
         let tid = self.threads.last_tid + 1;
         let number = tid.to_le_bytes();
         if flags & flag::PARENT_SETTID != 0 {
@@ -194,10 +196,10 @@ impl Linux {
             let code = self.threads.first_code.unwrap_or(code);
             return Ok(SyscallResult::Exit(code));
         }
-        self.release_robust_list(thread, mem);
+        self.release_robust_list(thread.tid, thread.robust_list, mem);
         let clear_tid = thread.clear_tid;
         if clear_tid != 0 && mem.write_bytes(clear_tid, &[0; 4]).is_ok() {
-            self.threads.wake_futex(clear_tid, 1, u32::MAX);
+            self.wake_futex(clear_tid, 1, u32::MAX);
         }
         Err(GivesUp::Ended)
     }
@@ -220,11 +222,21 @@ impl Linux {
         Ok(0)
     }
 
+    /// Marks the locks that the threads of the process hold at its end, or where it executes another program.
+    pub(in super::super) fn release_robust_lists(&mut self, thread: &Thread, mem: &mut Memory) {
+        let mut all = self.threads.robust_lists_elsewhere();
+        all.push((thread.tid, thread.robust_list));
+        let parked = self.threads.all_parked();
+        all.extend(parked.map(|thread| (thread.tid, thread.robust_list)));
+        for (tid, head) in all {
+            self.release_robust_list(tid, head, mem);
+        }
+    }
+
     /// Marks the locks that a thread holds at its end, so that whoever waits for them learns of it.
-    fn release_robust_list(&mut self, thread: &Thread, mem: &mut Memory) {
+    fn release_robust_list(&mut self, tid: u32, head: u64, mem: &mut Memory) {
         /// No list is followed any further (`ROBUST_LIST_LIMIT`).
         const MOST: usize = 2048;
-        let head = thread.robust_list;
         if head == 0 {
             return;
         }
@@ -242,12 +254,12 @@ impl Linux {
                 return;
             };
             if at != pending & !1 {
-                self.owner_died(thread.tid, mem, at.wrapping_add(offset));
+                self.owner_died(tid, mem, at.wrapping_add(offset));
             }
             entry = next;
         }
         if pending & !1 != 0 {
-            self.owner_died(thread.tid, mem, (pending & !1).wrapping_add(offset));
+            self.owner_died(tid, mem, (pending & !1).wrapping_add(offset));
         }
     }
 
@@ -261,7 +273,7 @@ impl Linux {
         }
         let after = word & FUTEX_WAITERS | FUTEX_OWNER_DIED;
         if mem.write_bytes(addr, &after.to_le_bytes()).is_ok() && word & FUTEX_WAITERS != 0 {
-            self.threads.wake_futex(addr, 1, u32::MAX);
+            self.wake_futex(addr, 1, u32::MAX);
         }
     }
 }

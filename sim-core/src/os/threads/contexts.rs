@@ -4,8 +4,8 @@
 //! lends the guest to the context whose turn it is; the threads on the others are known here by what calls may ask of
 //! them. A context without a thread is idle, until its machine finds one that is ready for it.
 
-use super::super::Linux;
 use super::super::signals::SigInfo;
+use super::super::{Linux, PID};
 use super::Threads;
 use crate::process::Thread;
 
@@ -22,11 +22,31 @@ struct Running {
     arrived: Vec<SigInfo>,
 }
 
+/// A thread's stay on a context, from which its processor time follows.
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    tid: u32,
+    /// When it came, in simulated nanoseconds.
+    since_ns: u64,
+    /// Its processor time until then, in nanoseconds.
+    before_ns: u64,
+}
+
+impl Stay {
+    /// Processor time of the thread on this stay, in nanoseconds.
+    fn spent_ns(&self, now_ns: u64) -> u64 {
+        // Contexts take turns: this one may have come a little further than the one that asks.
+        now_ns.saturating_sub(self.since_ns)
+    }
+}
+
 /// A hardware context.
 #[derive(Clone, Debug, Default)]
 struct Context {
     /// The thread there, unless the context is idle.
     running: Option<Running>,
+    /// Since when a thread is there.
+    stay: Option<Stay>,
     slice_end_ns: u64,
     /// Its thread has to look for signals.
     must_look: bool,
@@ -48,9 +68,19 @@ pub(super) struct Contexts {
 const NOWHERE: usize = usize::MAX;
 
 impl Contexts {
+    /// One context, on which the first thread is from the beginning.
     pub(super) fn one() -> Contexts {
+        let stay = Stay {
+            tid: PID,
+            since_ns: 0,
+            before_ns: 0,
+        };
+        let only = Context {
+            stay: Some(stay),
+            ..Context::default()
+        };
         Contexts {
-            all: vec![Context::default()],
+            all: vec![only],
             here: 0,
             changed: false,
         }
@@ -126,21 +156,84 @@ impl Threads {
         self.contexts.count_others() > 0
     }
 
-    /// Whether a thread runs on any context.
-    pub(in super::super) fn run_somewhere(&self) -> bool {
-        let mut all = self.contexts.all.iter();
-        all.any(|context| context.running.is_some())
-    }
-
     /// The turn on the context goes from the process of `before` to the one of these threads.
     pub(in super::super) fn take_turn(&mut self, before: &mut Threads) {
         self.contexts.here = std::mem::replace(&mut before.contexts.here, NOWHERE);
     }
 
-    /// The thread on this context leaves it.
-    pub(in super::super) fn leave_context(&mut self) {
+    /// The thread leaves this context at a simulated time.
+    pub(in super::super) fn leave_context(&mut self, thread: &mut Thread, now_ns: u64) {
         let here = self.contexts.here;
         self.contexts.all[here].running = None;
+        if let Some(stay) = self.contexts.all[here].stay.take() {
+            thread.processor_ns = stay.before_ns + stay.spent_ns(now_ns);
+            self.processor_ns += stay.spent_ns(now_ns);
+        }
+    }
+
+    /// A thread comes to this context at a simulated time.
+    pub(super) fn come_to_context(&mut self, thread: &Thread, now_ns: u64) {
+        self.contexts.all[self.contexts.here].stay = Some(Stay {
+            tid: thread.tid,
+            since_ns: now_ns,
+            before_ns: thread.processor_ns,
+        });
+    }
+
+    /// The number of the thread on this context, if one is there.
+    pub(in super::super) fn tid_here(&self) -> Option<u32> {
+        let context = self.contexts.all.get(self.contexts.here)?;
+        Some(context.stay?.tid)
+    }
+
+    /// The thread on this context has another number from now on.
+    pub(in super::super) fn rename_here(&mut self, tid: u32) {
+        let here = self.contexts.here;
+        if let Some(stay) = &mut self.contexts.all[here].stay {
+            stay.tid = tid;
+        }
+    }
+
+    fn stays(&self) -> impl Iterator<Item = &Stay> {
+        let all = self.contexts.all.iter();
+        all.filter_map(|context| context.stay.as_ref())
+    }
+
+    /// How many threads run.
+    pub(in super::super) fn running(&self) -> u64 {
+        self.stays().count() as u64
+    }
+
+    /// Processor time of all threads together, those that have ended among them, in nanoseconds.
+    pub(in super::super) fn processor_ns(&self, now_ns: u64) -> u64 {
+        let on_contexts: u64 = self.stays().map(|stay| stay.spent_ns(now_ns)).sum();
+        self.processor_ns + on_contexts
+    }
+
+    /// Whether a thread is on a context, and its processor time in nanoseconds; `None` if there is no such thread.
+    pub(in super::super) fn processor_ns_of(&self, tid: u32, now_ns: u64) -> Option<(bool, u64)> {
+        let stay = self.stays().find(|stay| stay.tid == tid);
+        let running = stay.map(|stay| (true, stay.before_ns + stay.spent_ns(now_ns)));
+        running.or_else(|| Some((false, self.parked(tid)?.processor_ns)))
+    }
+
+    /// The lists of locks of the threads on other contexts, with the numbers of these.
+    pub(in super::super) fn robust_lists_elsewhere(&self) -> Vec<(u32, u64)> {
+        let others = self.contexts.others();
+        others.map(|other| (other.tid, other.robust_list)).collect()
+    }
+
+    /// Whether there is a thread with this number.
+    pub(in super::super) fn has(&self, tid: u32) -> bool {
+        self.parked.contains_key(&tid) || self.stays().any(|stay| stay.tid == tid)
+    }
+
+    /// How many signals wait for threads other than the one on this context.
+    pub(super) fn signals_waiting(&self) -> u64 {
+        let parked = self.all_parked();
+        let parked: u64 = parked.map(|thread| thread.signals.pending.len()).sum();
+        let others = self.contexts.others();
+        parked + others.map(|other| other.arrived.len() as u64).sum::<u64>()
     }
 
     /// Whether there is a thread with this number that is not the caller.
@@ -265,7 +358,9 @@ impl Linux {
     /// behind the first are idle.
     pub fn set_processors(&mut self, count: usize, first: &Thread) {
         let count = count.clamp(1, Self::MOST_PROCESSORS);
+        let stay = self.threads.contexts.all[0].stay;
         self.threads.contexts.all = vec![Context::default(); count];
+        self.threads.contexts.all[0].stay = stay;
         self.threads.contexts.here = 0;
         self.threads.note(first);
     }

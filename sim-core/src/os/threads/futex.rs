@@ -183,7 +183,7 @@ impl Linux {
     }
 
     /// Wakes up to `most` threads, those of this process first. Returns how many.
-    fn wake_futex(&mut self, addr: u64, most: u64, bits: u32) -> u64 {
+    pub(super) fn wake_futex(&mut self, addr: u64, most: u64, bits: u32) -> u64 {
         let woken = self.threads.wake_futex(addr, most, bits);
         if woken < most && self.family.has_others() {
             return woken + self.wake_shared_futex(addr, most - woken, bits);

@@ -21,6 +21,7 @@ pub use self::tables::ThreadTables;
 pub(crate) use self::wait::Blocked;
 pub(super) use self::wait::{Resumed, WaitFor};
 use super::PID;
+use super::signals::Pending;
 use crate::process::Thread;
 use crate::random::Random;
 
@@ -69,6 +70,8 @@ pub(crate) struct Threads {
     contexts: Contexts,
     /// The exit code of the process, if its first thread has ended before others.
     first_code: Option<i32>,
+    /// Processor time of all threads until they left their contexts, in nanoseconds.
+    processor_ns: u64,
     /// Tables of handlers that threads have of their own.
     pub(crate) tables: tables::Given,
 }
@@ -86,6 +89,7 @@ impl Threads {
             random: rules.seed.map(Random::new),
             contexts: Contexts::one(),
             first_code: None,
+            processor_ns: 0,
             tables: tables::Given::default(),
         }
     }
@@ -150,6 +154,11 @@ impl Threads {
         self.parked.get_mut(&tid).map(|thread| &mut **thread)
     }
 
+    /// The signals that wait for a thread that does not run.
+    pub(super) fn pending_of(&mut self, tid: u32) -> Option<&mut Pending> {
+        Some(&mut self.parked_mut(tid)?.signals.pending)
+    }
+
     /// All threads that do not run, by their numbers.
     pub(super) fn all_parked(&self) -> impl Iterator<Item = &Thread> {
         self.parked.values().map(|thread| &**thread)
@@ -185,7 +194,9 @@ impl Threads {
         let tid = self.ready.remove(first?)?;
         let slice_ns = self.draw_slice();
         self.contexts.set_slice_end(now_ns.saturating_add(slice_ns));
-        self.parked.remove(&tid)
+        let thread = self.parked.remove(&tid)?;
+        self.come_to_context(&thread, now_ns);
+        Some(thread)
     }
 
     fn draw_slice(&mut self) -> u64 {

@@ -1,7 +1,8 @@
 //! Signals between threads: who gets one, and whether it ends a wait.
 
 use super::super::Linux;
-use super::super::signals::{SIG_DFL, SIG_IGN, SigInfo, bit};
+use super::super::errno::Errno;
+use super::super::signals::{FIRST_REALTIME, SI_USER, SIG_DFL, SIG_IGN, SigInfo, bit};
 use super::wait::WaitFor;
 use crate::process::Thread;
 
@@ -68,20 +69,51 @@ impl Linux {
         let Some(blocked) = &thread.blocked else {
             return false;
         };
-        let awaited = match blocked.waits_for {
-            WaitFor::Signal { set, .. } => set,
-            _ => 0,
-        };
-        let action = self.signals.actions[usize::from(signal)];
-        let is_ignored = match action.handler {
-            SIG_DFL => self.abi.signal_rules().is_ignored_by_default(signal),
-            handler => handler == SIG_IGN,
-        };
-        let taken = if is_ignored {
+        let awaited = blocked.waits_for.signals();
+        let taken = if self.is_ignored(signal) {
             0
         } else {
             !thread.signals.blocked
         };
         bit(signal) & (awaited | taken) != 0
+    }
+
+    /// Whether a signal that a program sends can wait with what it says of itself: those that count have to, but for those
+    /// of `kill`. `thread` makes the call.
+    ///
+    /// # Errors
+    /// `EAGAIN` if as many wait as may.
+    pub(in super::super) fn check_queue(
+        &self,
+        thread: &Thread,
+        info: SigInfo,
+    ) -> Result<(), Errno> {
+        if info.signal < FIRST_REALTIME || info.code == SI_USER {
+            return Ok(());
+        }
+        let of_process = |os: &Linux| os.signals.pending.len() + os.threads.signals_waiting();
+        let others: u64 = self.other_processes().map(of_process).sum();
+        let waiting = thread.signals.pending.len() + of_process(self) + others;
+        match waiting < self.limits.pending_signals() {
+            true => Ok(()),
+            false => Err(Errno::EAGAIN),
+        }
+    }
+
+    /// Whether the action of a signal is to ignore it.
+    pub(in super::super) fn is_ignored(&self, signal: u8) -> bool {
+        match self.signals.actions[usize::from(signal)].handler {
+            SIG_DFL => self.abi.signal_rules().is_ignored_by_default(signal),
+            handler => handler == SIG_IGN,
+        }
+    }
+}
+
+impl Thread {
+    /// Whether a signal that is ignored stays for the thread, which blocks it or waits for it.
+    pub(in super::super) fn keeps(&self, signal: u8) -> bool {
+        let waits_for = self.blocked.as_ref().map(|blocked| blocked.waits_for);
+        let awaited = waits_for.map_or(0, WaitFor::signals);
+        (self.signals.blocked | awaited) & bit(signal) != 0
     }
 }

@@ -29,6 +29,16 @@ pub(crate) enum WaitFor {
     Time,
 }
 
+impl WaitFor {
+    /// The signals that it is for.
+    pub(super) fn signals(self) -> u64 {
+        match self {
+            WaitFor::Signal { set, .. } => set,
+            _ => 0,
+        }
+    }
+}
+
 impl fmt::Display for WaitFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -169,6 +179,12 @@ impl Linux {
         }
     }
 
+    /// Whether somebody waits until a time at most, in any process.
+    pub(crate) fn has_sleepers(&self) -> bool {
+        let mut all = std::iter::once(self).chain(self.other_processes());
+        all.any(|os| os.threads.first_wake_ns().is_some())
+    }
+
     /// Nobody ever runs again.
     pub(crate) fn stop_for_deadlock(&mut self) {
         self.stop = Some(StopReason::Deadlock {
@@ -215,16 +231,27 @@ impl Linux {
         if count == 1 {
             return all().next().map(waits).unwrap_or_default();
         }
+        let are_processes = self.family.is_shared();
+        let name = |os: &Linux, thread: &Thread| match (are_processes, os.threads.count()) {
+            (true, 0 | 1) => format!("process {}", os.pid),
+            (true, _) => format!("process {}, thread {}", os.pid, thread.tid),
+            (false, _) => format!("thread {}", thread.tid),
+        };
         let named: Vec<String> = all()
             .take(NAMED)
-            .map(|(os, thread)| format!("thread {}: {}", thread.tid, waits((os, thread))))
+            .map(|(os, thread)| format!("{}: {}", name(os, thread), waits((os, thread))))
             .collect();
         let more = match count - named.len() {
             0 => String::new(),
             more => format!("; and {more} more threads"),
         };
         format!(
-            "what its threads keep from each other: {}{more}",
+            "what its {} keep from each other: {}{more}",
+            if are_processes {
+                "processes"
+            } else {
+                "threads"
+            },
             named.join("; ")
         )
     }

@@ -1,0 +1,212 @@
+//! The account of what the host keeps for a guest: the memory of its processes, and what lies in pipes, sockets, files in
+//! memory, open files of `/proc`, programs that processes run, and threads.
+//!
+//! `--memory-limit` is the limit of all together. What lies beside the memory of processes is counted now and then, and
+//! in between what may have come is added, so that a call costs an addition: see [`Linux::charge`].
+
+use std::mem::size_of;
+
+use rustc_hash::FxHashSet;
+
+use crate::host::sys::rustix::fs::{SealFlags, fcntl_get_seals};
+use crate::host::sys::unix_fs::MetadataExt;
+use crate::memory::Memory;
+use crate::process::{ProgramUsage, Thread};
+
+use super::Linux;
+use super::descriptors::{Kind, OpenFile};
+use super::errno::Errno;
+
+/// When so much may have come since the last count, the next one is due, in bytes.
+const RECOUNT_BYTES: u64 = 1 << 20;
+/// Bytes of an open file beside what it holds.
+const OPEN_FILE_BYTES: u64 = 256;
+/// Bytes of an entry of an open folder of `/proc`.
+pub(super) const ENTRY_BYTES: u64 = 64;
+/// Bytes of a program's place in reports.
+const PROGRAM_BYTES: u64 = 8 + size_of::<ProgramUsage>() as u64;
+/// Bytes of a block that `stat` counts.
+const BLOCK_BYTES: u64 = 512;
+
+/// Bytes of a thread that does not run.
+pub(super) const THREAD_BYTES: u64 = size_of::<Thread>() as u64;
+
+/// What is kept for a guest beside the memory of its processes.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// The most memory of all processes together, with what is kept beside it, in bytes; `None` as long as a single
+    /// process has all of it.
+    limit: Option<u64>,
+    /// What the process whose turn it is has mapped, in bytes.
+    mapped: u64,
+    /// The limit of its memory, in bytes.
+    own_limit: u64,
+    /// What was kept at the last count, in bytes.
+    counted: u64,
+    /// What may have come since then, in bytes.
+    since: u64,
+    /// Programs that processes have run, in bytes. They are kept for reports.
+    pub(super) programs: u64,
+}
+
+impl Account {
+    fn kept(&self) -> u64 {
+        self.counted + self.since
+    }
+}
+
+impl Linux {
+    /// A system call begins: says how much memory the process may have, which has `mem`.
+    #[inline]
+    pub(crate) fn begin_account(&mut self, mem: &mut Memory) {
+        let account = &mut self.family.account;
+        account.mapped = mem.mapped_bytes();
+        match account.limit {
+            Some(_) => self.limit_memory(mem),
+            None => account.own_limit = mem.limit_bytes(),
+        }
+    }
+
+    /// Says how much memory the process may have beside other processes and what is kept.
+    fn limit_memory(&mut self, mem: &mut Memory) {
+        if self.family.account.since > RECOUNT_BYTES {
+            self.recount();
+        }
+        mem.set_limit(self.memory_left());
+    }
+
+    /// There are several processes from now on, which have the limit of `mem` together. Returns it, in bytes.
+    pub(super) fn share_account(&mut self, mem: &Memory) -> u64 {
+        *(self.family.account.limit).get_or_insert(mem.limit_bytes())
+    }
+
+    /// The most memory that the process may have whose turn it is, in bytes, beside other processes and what is kept.
+    pub(super) fn memory_left(&self) -> u64 {
+        let account = &self.family.account;
+        let taken = self.family.mapped_bytes() + account.kept();
+        account
+            .limit
+            .unwrap_or(account.own_limit)
+            .saturating_sub(taken)
+    }
+
+    /// Memory that the guest has and that is free, in bytes, as the program sees it.
+    pub(super) fn memory_in_all(&self, mem: &Memory) -> (u64, u64) {
+        let account = &self.family.account;
+        let total = account.limit.unwrap_or(mem.limit_bytes());
+        let taken = self.family.mapped_bytes() + account.kept() + mem.mapped_bytes();
+        (total, total.saturating_sub(taken))
+    }
+
+    /// The host is about to keep so many bytes more for the guest.
+    ///
+    /// # Errors
+    /// `refusal` if the limit on memory does not allow it.
+    pub(super) fn charge(&mut self, bytes: u64, refusal: Errno) -> Result<(), Errno> {
+        self.check_room(bytes, refusal)?;
+        self.charge_anyway(bytes);
+        Ok(())
+    }
+
+    /// Whether the limit on memory allows so many bytes more.
+    ///
+    /// # Errors
+    /// `refusal` if it does not.
+    pub(super) fn check_room(&mut self, bytes: u64, refusal: Errno) -> Result<(), Errno> {
+        if self.fits(bytes) {
+            return Ok(());
+        }
+        self.warn_once(
+            "a call is refused for want of memory: what lies in pipes, sockets, files in memory and programs counts as \
+             memory of the program (--memory-limit raises it)",
+        );
+        Err(refusal)
+    }
+
+    /// The host keeps so many bytes more, which cannot be refused any more.
+    pub(super) fn charge_anyway(&mut self, bytes: u64) {
+        let account = &mut self.family.account;
+        account.limit.get_or_insert(account.own_limit);
+        account.since += bytes;
+    }
+
+    /// The host keeps a program for reports.
+    pub(super) fn charge_program(&mut self, bytes: u64) {
+        self.family.account.programs += bytes;
+        self.charge_anyway(bytes);
+    }
+
+    /// Whether so many bytes more fit into the account.
+    fn fits(&mut self, bytes: u64) -> bool {
+        let fits = |os: &Linux| {
+            let wanted = os.family.account.mapped.saturating_add(bytes);
+            wanted <= os.memory_left()
+        };
+        if self.family.account.since + bytes > RECOUNT_BYTES || !fits(self) {
+            self.recount();
+        }
+        fits(self)
+    }
+
+    /// Counts what is kept.
+    fn recount(&mut self) {
+        let counted = self.kept_bytes();
+        let account = &mut self.family.account;
+        (account.counted, account.since) = (counted, 0);
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        let mut seen = FxHashSet::default();
+        let files = self.files.files.iter().flatten();
+        let open: u64 = files
+            .map(|(file, _)| OPEN_FILE_BYTES + file.held_bytes(&mut seen))
+            .sum();
+        let mut own = 0;
+        for os in std::iter::once(self).chain(self.other_processes()) {
+            own += os.threads.count() as u64 * THREAD_BYTES;
+            for host in os.mappings.files_in_memory() {
+                own += memory_file_bytes(&host, &mut seen);
+            }
+        }
+        let programs = self.later_programs().len() as u64 * PROGRAM_BYTES;
+        open + own + self.sockets_bytes() + programs + self.family.account.programs
+    }
+}
+
+/// Bytes that the host has for a file in memory, which counts once.
+fn memory_file_bytes(host: &std::fs::File, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
+    match host.metadata() {
+        Ok(told) if seen.insert((told.dev(), told.ino())) => told.blocks() * BLOCK_BYTES,
+        _ => 0,
+    }
+}
+
+impl OpenFile {
+    /// Bytes that the host keeps because the file is open.
+    fn held_bytes(&self, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
+        match &self.kind {
+            Kind::File(host) => {
+                // Files of the host have no such seal.
+                let is_sealed = || {
+                    let seals = fcntl_get_seals(host);
+                    seals.is_ok_and(|seals| seals.intersects(SealFlags::WRITE))
+                };
+                match self.path.is_none() || is_sealed() {
+                    true => memory_file_bytes(host, seen),
+                    false => 0,
+                }
+            }
+            Kind::PipeReader(end) => end.lock().buffer.capacity() as u64,
+            Kind::PipeWriter(end) => {
+                let pipe = end.lock();
+                match pipe.reader_closed {
+                    true => pipe.buffer.capacity() as u64,
+                    false => 0,
+                }
+            }
+            Kind::MadeText(text) => text.held_bytes() as u64,
+            Kind::MadeFolder(folder) => folder.count() as u64 * ENTRY_BYTES,
+            _ => 0,
+        }
+    }
+}
