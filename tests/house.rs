@@ -354,3 +354,22 @@ fn dependencies_are_those_that_deny_toml_allows() {
     }
     assert!(names.len() > 50, "{}", names.len());
 }
+
+/// Text of strangers reaches a terminal through `src/text.rs` alone, which shows control characters as escapes.
+#[test]
+fn the_command_prints_through_one_place() {
+    let mut sources = Vec::new();
+    files(&root().join("src"), ".rs", &mut sources);
+    assert!(sources.len() > 50, "{}", sources.len());
+    for file in sources {
+        let text = std::fs::read_to_string(&file).expect("a source file");
+        let prints = ["io::stdout()", "println!(", "print!(\""]
+            .iter()
+            .any(|p| text.contains(p));
+        assert!(
+            !prints || file.ends_with("src/text.rs"),
+            "{}: print by crate::text",
+            file.display()
+        );
+    }
+}

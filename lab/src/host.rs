@@ -68,6 +68,12 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
+/// A path as one word of a POSIX shell ([`shell_word`]).
+#[must_use]
+pub fn path_word(path: &std::path::Path) -> String {
+    shell_word(&path.to_string_lossy())
+}
+
 /// A command line that a POSIX shell splits into these words again.
 #[must_use]
 pub fn shell_words<S: AsRef<str>>(words: &[S]) -> String {

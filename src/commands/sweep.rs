@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use hps_experiments::cluster::ClusterError;
 use hps_experiments::{InputSize, Observer, OwnProgram, Plan, Row, SweepSpec, Timing};
+use hps_lab::host::{path_word, shell_word};
 use hps_plots::ReportInfo;
 use indicatif::ProgressBar;
 
@@ -207,12 +208,12 @@ fn shown(path: &Path) -> String {
 /// The command that gives the same results, without what only concerns this host.
 fn command_line(args: &SweepArgs) -> String {
     let mut words = vec!["hps sweep".to_string()];
-    words.extend(args.spec.iter().map(|p| p.display().to_string()));
-    words.extend(args.program.iter().map(|p| format!("--program {p}")));
+    words.extend(args.spec.iter().map(|p| path_word(p)));
+    words.extend((args.program.iter()).map(|p| format!("--program {}", shell_word(p))));
     words.extend(
         args.stdin
             .iter()
-            .map(|f| format!("--stdin {}", f.display())),
+            .map(|f| format!("--stdin {}", path_word(f))),
     );
     if args.expect_exit != 0 {
         words.push(format!("--expect-exit {}", args.expect_exit));
@@ -228,7 +229,7 @@ fn command_line(args: &SweepArgs) -> String {
             }
         ));
     }
-    words.extend(args.machine.iter().map(|m| format!("--machine {m}")));
+    words.extend((args.machine.iter()).map(|m| format!("--machine {}", shell_word(m))));
     if args.core == Some(CoreKind::Instruction) {
         words.push("--core instruction".to_string());
     }

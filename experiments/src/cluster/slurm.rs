@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use hps_lab::host::{shell_word, shell_words};
+use hps_lab::host::{path_word, shell_word, shell_words};
 
 use super::plan_file::PlanFile;
 use super::{ClusterError, PLAN_FILE};
@@ -114,7 +114,7 @@ impl Slurm {
         let name = words.next().map_or("sweep", String::as_str);
         let mut text = format!(
             "{} {} {order} --out {out}",
-            quoted(&self.hps),
+            path_word(&self.hps),
             shell_word(name)
         );
         words.for_each(|rest| text += &format!(" {}", shell_word(rest)));
@@ -128,7 +128,7 @@ impl Slurm {
              set -eu\n\
              cd {}\n\
              jobs=\n",
-            quoted(folder)
+            path_word(folder)
         );
         let at_once = self.at_once.map(|n| format!("%{n}")).unwrap_or_default();
         let mut first = 0;
@@ -155,8 +155,8 @@ impl Slurm {
              #SBATCH --requeue\n\
              #SBATCH --time={minutes}\n\
              #SBATCH --mem={memory_mib}M\n",
-            quoted(&self.here),
-            quoted(&self.folder.join(FOLDER)),
+            path_word(&self.here),
+            path_word(&self.folder.join(FOLDER)),
         )
     }
 
@@ -167,7 +167,7 @@ impl Slurm {
             let _ = writeln!(text, "#SBATCH {option}");
         }
         let of = needs.parts;
-        let out = quoted(&self.folder);
+        let out = path_word(&self.folder);
         let _ = write!(
             text,
             "# The argument is the number of parts in the arrays before this one.\n\
@@ -206,7 +206,7 @@ impl Slurm {
              wait \"$run\"; code=$?\n\
              kill \"$saver\"; save; rm -rf \"$work\"\n\
              exit \"$code\"\n",
-            quoted(scratch),
+            path_word(scratch),
             self.command(&order, "\"$work\"")
         );
         text
@@ -224,16 +224,12 @@ impl Slurm {
              # 1: something failed or is missing.\n\
              if [ \"$code\" != 1 ] || [ \"$1\" -ge {} ]; then exit \"$code\"; fi\n\
              {} {} && exec sh {} $(($1 + 1))\n",
-            self.command("--merge", &quoted(&self.folder)),
+            self.command("--merge", &path_word(&self.folder)),
             self.rounds,
-            quoted(&self.hps),
+            path_word(&self.hps),
             shell_words(&self.again),
-            quoted(&self.folder.join(FOLDER).join("submit.sh")),
+            path_word(&self.folder.join(FOLDER).join("submit.sh")),
         );
         text
     }
-}
-
-fn quoted(path: &Path) -> String {
-    shell_word(&path.to_string_lossy())
 }

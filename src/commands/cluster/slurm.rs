@@ -70,7 +70,7 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<u8> {
         needs.parts,
         time(60.0 * needs.minutes as f64),
         needs.memory_mib,
-        host::shell_word(&submit.to_string_lossy())
+        host::path_word(&submit)
     ))?;
     Ok(0)
 }

@@ -1,7 +1,7 @@
 //! The exact profile for other tools.
 
 use hps_lab::VERSION;
-use hps_lab::host::shell_word;
+use hps_lab::host::{shell_word, shell_words};
 use hps_profile::symbolized::Header;
 use hps_profilers::views::symbolized;
 
@@ -52,8 +52,5 @@ fn command(shown: &Shown<'_>) -> String {
     if let Some(limit) = shown.args.max_instructions {
         command += &format!(" --max-instructions {limit}");
     }
-    for word in &shown.args.command {
-        command += &format!(" {}", shell_word(word));
-    }
-    command
+    format!("{command} {}", shell_words(&shown.args.command))
 }

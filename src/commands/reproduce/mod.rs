@@ -15,6 +15,7 @@ use hps_experiments::claims::Claim;
 use hps_experiments::cluster::Keep;
 use hps_experiments::{Found, Observer, Reproduction, UnitRecord};
 use hps_lab::Isa;
+use hps_lab::host::{path_word, shell_word, shell_words};
 use hps_plots::{ReportFiles, ReportInfo, claims_text, text_of, write_reproduction};
 
 use super::cluster::parts;
@@ -183,23 +184,26 @@ fn command(args: &ReproduceArgs) -> String {
     }];
     words.extend(args.isa.iter().map(|isa| format!("--isa {isa}")));
     if !args.programs.is_empty() {
-        words.push(format!("--programs {}", args.programs.join(",")));
+        words.push(format!(
+            "--programs {}",
+            shell_word(&args.programs.join(","))
+        ));
     }
     if let Some(program) = &args.program {
-        words.push(format!("--program {}", program.display()));
+        words.push(format!("--program {}", path_word(program)));
     }
     if let Some(root) = &args.root {
-        words.push(format!("--root {}", root.display()));
+        words.push(format!("--root {}", path_word(root)));
     }
     if let Some(folder) = &args.suite {
         words.push("--suite".to_string());
-        words.extend(folder.iter().map(|folder| folder.display().to_string()));
+        words.extend(folder.iter().map(|folder| path_word(folder)));
     }
     if args.size == Size::Large {
         words.push("--size large".to_string());
     }
     if let Some(machine) = &args.machine {
-        words.push(format!("--machine {machine}"));
+        words.push(format!("--machine {}", shell_word(machine)));
     }
     if args.core == CoreKind::Instruction {
         words.push("--core instruction".to_string());
@@ -211,7 +215,7 @@ fn command(args: &ReproduceArgs) -> String {
         words.push(format!("--chips {}", args.chips.join(",")));
     }
     if !args.arguments.is_empty() {
-        words.push(format!("-- {}", args.arguments.join(" ")));
+        words.push(format!("-- {}", shell_words(&args.arguments)));
     }
     words.join(" ")
 }
