@@ -128,6 +128,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     ) {
         let u = self.rob.at(slot);
         let (addr, store_pos) = (u.addr, u.store_pos);
+        let address_latency = match seldom(u.flags & flag::HAS_ADDRESS != 0) {
+            true => 0,
+            false => address_latency,
+        };
         let size = u64::from(u.front.inst.op.access_bytes());
         let is_atomic = u.class == OpClass::Atomic;
         let source = if is_atomic {
@@ -137,6 +141,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         };
         let result = match source {
             Source::Wait(position) => {
+                self.rob.at_mut(slot).flags |= flag::HAS_ADDRESS;
                 self.park(core, slot, position);
                 return;
             }

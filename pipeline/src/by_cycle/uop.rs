@@ -32,6 +32,8 @@ pub mod flag {
     pub const INSERTED: u16 = 1 << 4;
     /// A load or store whose address has not been computed yet, by an operation of its own.
     pub const GENERATES: u16 = 1 << 5;
+    /// A load that has computed its address and waits for what a store does. Its next issue takes no time for it.
+    pub const HAS_ADDRESS: u16 = 1 << 6;
     /// A control transfer that was taken.
     pub const TAKEN: u16 = 1 << 8;
     /// Fetch went elsewhere than execution does.

@@ -55,6 +55,25 @@ impl Served {
     }
 }
 
+/// What a load keeps from one try to the next.
+struct Tries {
+    /// Cycles that its address takes: none once it is computed, and the load has waited for a store.
+    address_latency: u64,
+    /// See [`Loaded::violation`].
+    violation: Option<(u64, u64)>,
+}
+
+impl Tries {
+    /// Before the first try.
+    #[inline(always)]
+    fn first(inst: &StaticInst) -> Tries {
+        Tries {
+            address_latency: inst.latency(),
+            violation: None,
+        }
+    }
+}
+
 /// Where a load gets its value from.
 enum Source {
     Cache,
@@ -129,10 +148,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Loaded {
         match self.read_with(has_port, cycle, addr, size) {
-            Ok(served) => self.served(inst, cycle, served),
+            Ok(served) => self.served(inst, cycle, inst.latency(), served),
             Err(again) => {
                 self.calendar.return_to_station(cycle);
-                self.load_again::<K>(inst, again, (addr, size), store, None)
+                self.load_again::<K>(inst, again, (addr, size), store, Tries::first(inst))
             }
         }
     }
@@ -157,17 +176,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
         };
         match self.stores.nearest(cycle, addr, size) {
-            Nearest::Gives(data) => return self.forwarded(inst, cycle, data),
+            Nearest::Gives(data) => return self.forwarded(inst, cycle, inst.latency(), data),
             Nearest::Gone => {
                 let has_port = self.calendar.take_port(cycle);
                 return self.load_slowly::<K>(inst, (cycle, has_port), (addr, size), store);
             }
             Nearest::Unclear => {}
         }
-        let mut violation = None;
-        match self.try_load::<K>(inst, cycle, (addr, size), &mut violation) {
+        let mut tries = Tries::first(inst);
+        match self.try_load::<K>(inst, cycle, (addr, size), &mut tries) {
             Ok(loaded) => loaded,
-            Err(again) => self.load_again::<K>(inst, again, (addr, size), store, violation),
+            Err(again) => self.load_again::<K>(inst, again, (addr, size), store, tries),
         }
     }
 
@@ -183,7 +202,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// A load that the cache has served, and that issued in `cycle`. A prefetch does not wait for its line.
     #[inline(always)]
-    fn served(&mut self, inst: &StaticInst, cycle: u64, served: Served) -> Loaded {
+    fn served(
+        &mut self,
+        inst: &StaticInst,
+        cycle: u64,
+        address_latency: u64,
+        served: Served,
+    ) -> Loaded {
         let served = if seldom(inst.op == Op::Touch) {
             self.walk = Walk::NONE;
             Served::at_once(cycle)
@@ -192,7 +217,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         Loaded {
             when: When {
-                result: served.ready + inst.latency() + inst.load_extra(),
+                result: served.ready + address_latency + inst.load_extra(),
                 issue: cycle,
             },
             level: served.level,
@@ -203,9 +228,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// A load whose value a store gives it.
     #[inline(always)]
-    fn forwarded(&mut self, inst: &StaticInst, cycle: u64, data: u64) -> Loaded {
+    fn forwarded(
+        &mut self,
+        inst: &StaticInst,
+        cycle: u64,
+        address_latency: u64,
+        data: u64,
+    ) -> Loaded {
         self.stats.store_forward_events += 1;
-        let result = data.max(cycle + inst.latency()) + self.params.store_forward;
+        let result = data.max(cycle + address_latency) + self.params.store_forward;
         Loaded {
             when: When {
                 result: result + inst.load_extra(),
@@ -226,7 +257,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         bytes: (u64, u64),
         store: u64,
     ) -> Loaded {
-        self.load_again::<K>(inst, ready, bytes, store, None)
+        self.load_again::<K>(inst, ready, bytes, store, Tries::first(inst))
     }
 
     /// Times a load try by try, if it may have read before an older store.
@@ -237,7 +268,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         mut ready: u64,
         bytes: (u64, u64),
         store: u64,
-        mut violation: Option<(u64, u64)>,
+        mut tries: Tries,
     ) -> Loaded {
         let before = self.stores.tail;
         let never = |violation| Loaded {
@@ -247,7 +278,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         loop {
             if K::IS_WRONG && ready >= self.limit {
                 self.stays::<K>(OpClass::Load);
-                return never(violation);
+                return never(tries.violation);
             }
             let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
             let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
@@ -264,9 +295,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
             if K::IS_WRONG && cycle >= self.limit {
                 self.stays::<K>(OpClass::Load);
-                return never(violation);
+                return never(tries.violation);
             }
-            match self.try_load::<K>(inst, cycle, bytes, &mut violation) {
+            match self.try_load::<K>(inst, cycle, bytes, &mut tries) {
                 Ok(loaded) => return loaded,
                 Err(again) => ready = again,
             }
@@ -281,31 +312,33 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         inst: &StaticInst,
         cycle: u64,
         (addr, size): (u64, u64),
-        violation: &mut Option<(u64, u64)>,
+        tries: &mut Tries,
     ) -> Result<Loaded, u64> {
         let source = if self.stores.may_overlap(addr, size) {
-            self.source(cycle, (addr, size), violation)
+            self.source(cycle, (addr, size), &mut tries.violation)
         } else {
             Source::Cache
         };
+        let address_latency = tries.address_latency;
         let loaded = match source {
             Source::Cache => match self.read(cycle, addr, size) {
-                Ok(served) => self.served(inst, cycle, served),
+                Ok(served) => self.served(inst, cycle, address_latency, served),
                 Err(again) => {
                     self.calendar.return_to_station(cycle);
                     return Err(again);
                 }
             },
-            Source::Forward(data) => self.forwarded(inst, cycle, data),
+            Source::Forward(data) => self.forwarded(inst, cycle, address_latency, data),
             Source::Wait(until) => {
                 debug_assert!(until > cycle);
+                tries.address_latency = 0;
                 self.calendar.return_to_station(cycle);
                 self.park::<K>(cycle, until);
                 return Err(until + 1);
             }
         };
         Ok(Loaded {
-            violation: *violation,
+            violation: tries.violation,
             ..loaded
         })
     }
