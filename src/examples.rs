@@ -71,8 +71,10 @@ cycles), core, memory and rates. instructions and ipc count the program's own in
 
 /// Examples of `hps analyze`.
 pub const ANALYZE: &str = "\
-Bounds are the least cycles of an iteration that each resource alone would allow; the largest limits the loop, if it
-comes near what was measured. `*` marks instructions of the chain that carries results from one iteration to the next.
+Bounds are the least cycles of an iteration that each resource alone would allow; the largest ones limit the loop, if
+they come near what was measured, and otherwise what most cycles without a commit were lost to. Latencies run from
+operands to results, those of stores to their address. The column `chain` says how many cycles of an iteration each
+instruction adds to the chain that carries results from one iteration to the next; their sum is the chain's bound.
 
 Examples:
   hps analyze loop.s

@@ -42,18 +42,20 @@ pub fn is_assembly(name: &str) -> bool {
 }
 
 fn render(analysis: &Analysis, machine: &str) -> String {
+    let words = |name: &str| name.replace('_', " ");
     let mut out = format!(
         "loop at {} on {machine}: {:.2} cycles an iteration, {:.2} instructions, limited by {}\n({} iterations of its \
-         steady state)\n\n",
+         steady state; {:.0}% of the taken branches backwards are this loop's)\n\n",
         analysis.head,
         analysis.cycles,
         analysis.instructions,
-        analysis.limited_by.replace('_', " "),
-        analysis.iterations
+        words(&analysis.limited_by.join(" and ")),
+        analysis.iterations,
+        100.0 * analysis.share
     );
     let mut bounds = Table::new(&[("bound", Align::Left), ("cycles", Align::Right)]);
     for bound in &analysis.bounds {
-        bounds.row([bound.name.replace('_', " "), format!("{:.2}", bound.cycles)]);
+        bounds.row([words(&bound.name), format!("{:.2}", bound.cycles)]);
     }
     out += &bounds.render();
     out.push('\n');
@@ -62,17 +64,23 @@ fn render(analysis: &Analysis, machine: &str) -> String {
         ("times", Align::Right),
         ("units", Align::Left),
         ("latency", Align::Right),
-        ("chain", Align::Left),
+        ("chain", Align::Right),
         ("instruction", Align::Left),
+        ("what happens", Align::Left),
     ]);
     for line in &analysis.lines {
+        let chain = match line.on_chain {
+            true => format!("{:.2}", line.chain),
+            false => String::new(),
+        };
         lines.row([
             line.pc.clone(),
             format!("{:.2}", line.times),
-            line.pool.replace('_', " "),
+            words(&line.pool),
             format!("{:.1}", line.latency),
-            if line.on_chain { "*" } else { "" }.to_string(),
+            chain,
             line.text.clone(),
+            line.notes.join(", "),
         ]);
     }
     out + &lines.render()

@@ -55,7 +55,7 @@ impl Session {
         for at in rob {
             let row = &recorded.rows[at];
             let (_, unit) = units.of(row.class());
-            let stage = stage(row, cycle, self.address_cycles(row));
+            let stage = stage(row, cycle, self.read_cycles(), self.address_cycles(row));
             view.loads += u64::from(row.is_load());
             view.stores += u64::from(row.is_store());
             match stage {
@@ -92,11 +92,16 @@ impl Session {
 }
 
 impl Session {
+    /// Cycles from the issue of an instruction until its unit has it.
+    pub(crate) fn read_cycles(&self) -> u64 {
+        u64::from(self.ready().machine.issue.issue_to_execute_cycles)
+    }
+
     /// Cycles from the issue of a load until it has its address.
     pub(crate) fn address_cycles(&self, row: &Kept) -> u64 {
         let machine = &self.ready().machine;
         let (_, unit) = machine.units.of(row.class());
-        u64::from(machine.issue.issue_to_execute_cycles + unit.latency_cycles)
+        self.read_cycles() + u64::from(unit.latency_cycles)
     }
 }
 
@@ -130,11 +135,13 @@ pub(crate) fn states(recorded: &Recorded, cycles: Range<u64>, context: u64) -> V
     spans.collect()
 }
 
-/// What an instruction in the window does in a cycle. A load or store leaves its unit when it has its address, so many
-/// cycles behind its issue.
-fn stage(row: &Kept, cycle: u64, address: u64) -> &'static str {
+/// What an instruction in the window does in a cycle. Its unit has it so many cycles (`read`) behind its issue; a load or
+/// store leaves its unit when it has its address, `address` cycles behind its issue.
+fn stage(row: &Kept, cycle: u64, read: u64, address: u64) -> &'static str {
     if row.issue > cycle {
         "waiting"
+    } else if row.issue + read > cycle {
+        "reading"
     } else if row.complete > cycle && row.class().is_memory() && row.issue + address <= cycle {
         if row.is_load() { "memory" } else { "data" }
     } else if row.complete > cycle {

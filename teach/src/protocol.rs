@@ -335,6 +335,8 @@ exchanged! {
         pub decode: Option<u64>,
         pub dispatch: Option<u64>,
         pub issue: Option<u64>,
+        /// Its first cycle in a unit. From issue to here it reads its registers.
+        pub execute: Option<u64>,
         /// A load that takes longer than level 1 waits for its value from here on, a store for what it writes.
         pub data: Option<u64>,
         pub complete: Option<u64>,
@@ -382,8 +384,8 @@ exchanged! {
     /// An entry of the reorder buffer.
     pub struct Slot {
         pub row: Row,
-        /// `waiting`, `executing`, `memory` (a load that waits for its value), `data` (a store that waits for what it writes)
-        /// or `done`.
+        /// `waiting`, `reading` (issued, on its way to its unit), `executing`, `memory` (a load that waits for its value),
+        /// `data` (a store that waits for what it writes) or `done`.
         pub stage: String,
         /// The pool of its unit.
         pub pool: String,
@@ -493,14 +495,16 @@ exchanged! {
     pub struct Analysis {
         /// Address of the first instruction of an iteration.
         pub head: String,
+        /// Share of the taken branches backwards that go to the head, of all in what ran: 1 if this is the only loop.
+        pub share: f64,
         pub iterations: u64,
         pub instructions: f64,
         /// Cycles of an iteration, measured.
         pub cycles: f64,
         /// What could limit it: the least cycles that each would allow.
         pub bounds: Vec<Bound>,
-        /// The largest bound, or what most cycles beyond it were lost to.
-        pub limited_by: String,
+        /// The largest bounds, or what most cycles beyond them were lost to.
+        pub limited_by: Vec<String>,
         pub lines: Vec<AnalyzedLine>,
     }
 
@@ -517,10 +521,14 @@ exchanged! {
         /// How often in an iteration.
         pub times: f64,
         pub pool: String,
-        /// Cycles from issue to completion.
+        /// Cycles from its operands to its result, of a store to its address.
         pub latency: f64,
         /// It is on the chain that carries one iteration's result to the next.
         pub on_chain: bool,
+        /// Cycles of an iteration that it adds to the chain: the bound of the chain is their sum.
+        pub chain: f64,
+        /// What happens to it: misses, mispredictions, from which store it gets its value.
+        pub notes: Vec<String>,
     }
 }
 

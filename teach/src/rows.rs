@@ -41,6 +41,7 @@ impl Session {
             decode: reached(kept.decode),
             dispatch: reached(kept.dispatch),
             issue: reached(kept.issue),
+            execute: reached(kept.issue).map(|issue| issue + self.read_cycles()),
             data: self.data(kept),
             complete: reached(kept.complete).filter(|_| kept.issue != NEVER),
             end: kept.end,

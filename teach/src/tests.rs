@@ -35,6 +35,8 @@ macro_rules! ask {
     };
 }
 
+mod lessons;
+
 /// A loop of 100 iterations with four instructions each.
 const LOOP: &str = "
 _start: li t0, 100
@@ -256,24 +258,24 @@ fn loops_are_limited_by_what_they_are_made_for() {
     };
     // Three multiplications of three cycles each, one behind the other: nine cycles.
     let chain = of("mul t1, t1, t2\nmul t1, t1, t2\nmul t1, t1, t2");
-    assert_eq!(chain.limited_by, "chain of results");
+    assert_eq!(chain.limited_by, ["chain of results"]);
     assert!((chain.cycles - 9.0).abs() < 0.1, "{}", chain.cycles);
     let on_chain: Vec<bool> = chain.lines.iter().map(|l| l.on_chain).collect();
     assert_eq!(on_chain, [true, true, true, false, false]);
     // Five independent ones share one multiplier: five cycles.
     let units =
         of("mul t1, t2, t2\nmul t3, t2, t2\nmul t4, t2, t2\nmul t5, t2, t2\nmul t6, t2, t2");
-    assert_eq!(units.limited_by, "units int_mul_div");
+    assert_eq!(units.limited_by, ["units int_mul_div"]);
     assert!((units.cycles - 5.0).abs() < 0.1, "{}", units.cycles);
     // A value goes through memory: one cycle from the store to the load, one for the addition.
     let memory = of("sd t1, 0(sp)\nld t1, 0(sp)\naddi t1, t1, 1");
     assert!((memory.cycles - 2.0).abs() < 0.1, "{}", memory.cycles);
-    let chain = memory.bounds.iter().find(|b| b.name == "chain of results");
-    assert!((chain.expect("it is there").cycles - 2.0).abs() < 0.1);
+    let chain = &memory.bounds[0];
+    assert!(chain.name.starts_with("chain of results") && (chain.cycles - 2.0).abs() < 0.1);
     // Eight instructions behind one at the beginning of a block of eight: the loop lies in two blocks. The first
     // holds seven of them, in two groups of four at most, and the second one.
     let groups = of(&"add t1, t2, t2\n".repeat(6));
-    assert_eq!(groups.limited_by, "fetch groups");
+    assert_eq!(groups.limited_by, ["fetch groups"]);
     assert!((groups.cycles - 3.0).abs() < 0.1, "{}", groups.cycles);
 }
 

@@ -35,7 +35,7 @@ export function digest(root) {
     .map((name) => join(root, name))
     .flatMap(files)
     .map((path) => relative(root, path).replaceAll("\\", "/"))
-    .filter((path) => !path.startsWith("web/tests/") && path !== "src/tests.rs")
+    .filter((path) => !path.startsWith("web/tests/") && !path.startsWith("src/tests"))
     .sort();
   const hash = createHash("sha256");
   for (const path of inputs) {

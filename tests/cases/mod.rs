@@ -15,6 +15,7 @@ mod hostile;
 mod hosts;
 mod isa;
 mod limits;
+mod loops;
 mod manual;
 mod memory;
 mod minutes;

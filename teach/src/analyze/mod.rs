@@ -1,18 +1,21 @@
 //! The steady state of a loop: cycles of an iteration, and what limits it.
 //!
 //! Bounds are what each resource alone would allow, of the instructions as they ran: widths, groups of fetch, pools of
-//! units, and the longest chain of results from one iteration to the next, with the latencies that were measured.
+//! units, misses, mispredictions, and the longest chain of results from one iteration to the next. Latencies run from
+//! operands to result, as consumers see them: reading registers and writing back are stages of the pipeline.
+
+mod bounds;
+mod chain;
 
 use std::collections::BTreeMap;
 
 use hps_lab::{Lab, Program};
-use hps_pipeline::config::MachineConfig;
+use hps_pipeline::config::{AddressGeneration, MachineConfig};
 use hps_pipeline::core::{Cause, EventSet};
-use hps_sim_core::inst::{OpClass, reg};
-use rustc_hash::FxHashMap;
+use hps_sim_core::inst::OpClass;
 
 use crate::protocol::{Analysis, AnalyzedLine, Bound, Limits, Problem, hex};
-use crate::recorder::{Kept, Recorded, Recorder};
+use crate::recorder::{Committed, Kept, Recorded, Recorder};
 
 /// Iterations that a steady state takes at least.
 const FEWEST: usize = 8;
@@ -20,6 +23,8 @@ const FEWEST: usize = 8;
 const MOST: usize = 50_000;
 /// How far beyond its largest bound a loop may be and still be limited by it.
 const NEAR: f64 = 1.1;
+/// Bounds that are no farther apart are equal, in cycles.
+const TIE: f64 = 0.005;
 
 /// Runs a program up to a limit of instructions and analyzes its hottest loop.
 ///
@@ -42,28 +47,33 @@ pub(crate) fn analyze_run(
 ) -> Result<Analysis, Problem> {
     let window = Window::find(recorded)?;
     let rows = window.rows(recorded);
-    let chain = chain(machine, recorded, &window, &rows);
-    let mut bounds = width_bounds(machine, &window, recorded, &rows);
+    let latencies = Latencies(machine);
+    let chain = chain::longest(latencies, recorded, &window, &rows);
+    let mut bounds = bounds::all(machine, &window, recorded, &rows);
     bounds.push(Bound {
-        name: "chain of results".to_owned(),
+        name: chain.name().to_owned(),
         cycles: chain.cycles,
     });
     bounds.sort_by(|a, b| b.cycles.total_cmp(&a.cycles).then(a.name.cmp(&b.name)));
     let cycles = window.cycles(recorded) as f64 / window.iterations() as f64;
-    let largest = &bounds[0];
-    let limited_by = match cycles <= largest.cycles * NEAR + 0.05 {
-        true => largest.name.clone(),
-        false => window
-            .mostly_lost_to(recorded)
-            .unwrap_or_else(|| largest.name.clone()),
+    let largest = bounds[0].cycles;
+    let ties = bounds.iter().take_while(|b| b.cycles >= largest - TIE);
+    let ties: Vec<String> = ties.map(|b| b.name.clone()).collect();
+    let limited_by = match cycles <= largest * NEAR + 0.05 {
+        true => ties,
+        false => match window.mostly_lost_to(recorded) {
+            Some(cause) => vec![cause.to_owned()],
+            None => ties,
+        },
     };
     Ok(Analysis {
         head: hex(window.head),
+        share: window.share,
         iterations: window.iterations() as u64,
         instructions: (window.last - window.first) as f64 / window.iterations() as f64,
         cycles,
         limited_by,
-        lines: lines(program, machine, &window, &rows, &chain),
+        lines: lines(program, latencies, recorded, &window, &rows, &chain),
         bounds,
     })
 }
@@ -71,6 +81,8 @@ pub(crate) fn analyze_run(
 /// The part of a run that is analyzed: whole iterations, the later half of all.
 struct Window {
     head: u64,
+    /// Share of the taken branches backwards that go to the head.
+    share: f64,
     /// Places of commits: the first instruction of each iteration, and that behind the last one.
     starts: Vec<usize>,
     first: usize,
@@ -86,10 +98,10 @@ impl Window {
                 *taken.entry(commit.target).or_default() += 1;
             }
         }
+        let backwards: usize = taken.values().sum();
         let hottest = taken.into_iter().max_by_key(|&(head, count)| (count, head));
-        let head = hottest
+        let (head, times) = hottest
             .filter(|&(_, count)| count >= 2 * FEWEST)
-            .map(|(head, _)| head)
             .ok_or_else(|| {
                 let problem = "no loop goes round often enough: a steady state takes 16 iterations";
                 Problem::new(problem)
@@ -105,6 +117,7 @@ impl Window {
         starts.truncate(end);
         Ok(Window {
             head,
+            share: times as f64 / backwards as f64,
             first: starts[0],
             last: starts[starts.len() - 1],
             starts,
@@ -139,211 +152,162 @@ impl Window {
         rows
     }
 
-    /// The cause to which most cycles without a commit went.
-    fn mostly_lost_to(&self, recorded: &Recorded) -> Option<String> {
+    /// The iteration that holds a place of [`Window::rows`].
+    fn iteration(&self, place: usize) -> usize {
+        self.starts
+            .partition_point(|&start| start <= self.first + place)
+            .saturating_sub(1)
+    }
+
+    /// The place of the first row of an iteration.
+    fn place(&self, iteration: usize) -> usize {
+        self.starts[iteration] - self.first
+    }
+
+    /// What most cycles without a commit were lost to.
+    fn mostly_lost_to(&self, recorded: &Recorded) -> Option<&'static str> {
         let (from, to) = self.span(recorded);
         let mut lost: BTreeMap<&'static str, u64> = BTreeMap::new();
         for idle in recorded.idle(0, from..to) {
             let cycles = idle.end.min(to).saturating_sub(idle.first.max(from));
             let cause = idle.state.cause();
             if cycles > 0 && cause != Cause::Execute {
-                *lost.entry(cause.name()).or_default() += cycles;
+                let next = recorded.commits.get(recorded.commits_until(idle.end - 1));
+                let forwarded = next.is_some_and(|next| next.events.has(EventSet::FORWARDED));
+                *lost.entry(loss(cause, forwarded)).or_default() += cycles;
             }
         }
         let most = lost.into_iter().max_by_key(|&(_, cycles)| cycles)?;
-        Some(most.0.to_owned())
+        Some(most.0)
     }
 }
 
-/// What widths and units allow.
-fn width_bounds(
-    machine: &MachineConfig,
-    window: &Window,
-    recorded: &Recorded,
-    rows: &[&Kept],
-) -> Vec<Bound> {
-    let iterations = window.iterations() as f64;
-    let instructions = rows.len() as f64 / iterations;
-    let widths = [
-        ("fetch width", machine.fetch.fetch_width_insts),
-        ("decode width", machine.decode.decode_width),
-        ("dispatch width", machine.window.dispatch_width),
-        ("issue width", machine.issue.issue_width),
-        ("commit width", machine.window.commit_width),
-    ];
-    let (name, width) = widths
-        .into_iter()
-        .min_by_key(|(_, width)| *width)
-        .unwrap_or(("commit width", 1));
-    let mut bounds = vec![Bound {
-        name: name.to_owned(),
-        cycles: instructions / f64::from(width),
-    }];
-    bounds.push(Bound {
-        name: "fetch groups".to_owned(),
-        cycles: fetch_groups(machine, recorded, window) as f64 / iterations,
-    });
-    let mut pools: BTreeMap<&str, u64> = BTreeMap::new();
-    for row in rows {
-        let (_, unit) = machine.units.of(row.class());
-        *pools.entry(&unit.pool).or_default() += u64::from(unit.interval_cycles);
+/// The word for a cause of lost cycles; `forwarded`: the instruction that waited got its value from a store.
+fn loss(cause: Cause, forwarded: bool) -> &'static str {
+    match cause {
+        Cause::Mispredict => "mispredictions",
+        Cause::ICache => "instruction cache misses",
+        Cause::ITlb => "instruction TLB misses",
+        Cause::LoadL1 | Cause::StoreWait if forwarded => "store forwarding",
+        Cause::LoadL1 => "latency of level 1",
+        Cause::LoadL2 | Cause::LoadL3 | Cause::LoadMemory | Cause::LoadCore => "load misses",
+        Cause::DTlb => "data TLB misses",
+        Cause::StoreWait => "waits for stores",
+        cause => cause.name(),
     }
-    for (pool, busy) in pools {
-        let units = machine.units.pools.0.get(pool).copied().unwrap_or(1);
-        bounds.push(Bound {
-            name: format!("units {pool}"),
-            cycles: busy as f64 / iterations / f64::from(units.max(1)),
-        });
-    }
-    bounds
 }
 
-/// How many groups the instructions of the program are fetched in, without a miss: a group ends where a block of
-/// code ends, at its width, and at its last taken branch.
-fn fetch_groups(machine: &MachineConfig, recorded: &Recorded, window: &Window) -> u64 {
-    let fetch = &machine.fetch;
-    let block = u64::from(fetch.fetch_block_bytes.max(1));
-    let mut groups = 0;
-    let (mut instructions, mut taken, mut at) = (0, 0, None);
-    for commit in &recorded.commits[window.first..window.last] {
-        if !commit.is_program {
-            continue;
+/// Cycles from operands to results.
+#[derive(Clone, Copy)]
+struct Latencies<'a>(&'a MachineConfig);
+
+impl Latencies<'_> {
+    /// From the base of an address to the issue of the access, where an operation of its own computes it.
+    fn address_generation(self) -> u64 {
+        match self.0.issue.address_generation {
+            AddressGeneration::WithAccess => 0,
+            AddressGeneration::Separate => u64::from(self.0.units.int_alu.latency_cycles),
         }
-        let goes_on = at == Some(commit.pc / block)
-            && instructions < fetch.fetch_width_insts
-            && taken < fetch.taken_branches_per_cycle;
-        if !goes_on {
-            groups += 1;
-            (instructions, taken) = (0, 0);
-        }
-        instructions += 1;
-        taken += u32::from(commit.taken);
-        at = match commit.taken {
-            true => Some(commit.target / block),
-            false => Some(commit.pc / block),
-        };
     }
-    groups
+
+    /// From the base of a load's or store's address to its address.
+    fn address(self, row: &Kept) -> u64 {
+        let (_, unit) = self.0.units.of(row.class());
+        self.address_generation() + u64::from(unit.latency_cycles)
+    }
+
+    /// From the later of a load's address and a store's data to the load's result.
+    fn forwarding(self) -> u64 {
+        u64::from(self.0.speculation.store_forward_latency_cycles.max(1))
+    }
+
+    /// From issue to result, as it was.
+    fn measured(self, row: &Kept) -> u64 {
+        let before = u64::from(self.0.issue.issue_to_execute_cycles);
+        let took = row.complete.saturating_sub(row.issue);
+        took.saturating_sub(before).max(1)
+    }
+
+    /// From the operands of an instruction to its result. A store has its address then; a load that got its value from a
+    /// store would have it if the data were there.
+    fn of(self, row: &Kept, forwarded: bool) -> u64 {
+        match (row.is_load(), row.is_store()) {
+            (true, false) if forwarded => self.address(row) + self.forwarding(),
+            (false, true) => self.address(row),
+            (true, _) => self.address_generation() + self.measured(row),
+            _ => self.measured(row),
+        }
+    }
 }
 
-/// The longest chain of results.
-struct Chain {
-    /// By how much it grows in an iteration.
-    cycles: f64,
-    /// Addresses of its instructions.
-    pcs: Vec<u64>,
+/// The commit of a row of the window.
+fn commit_of<'a>(recorded: &'a Recorded, row: &Kept) -> Option<&'a Committed> {
+    let at = row.commit?;
+    recorded.commits.get(at as usize)
 }
 
-fn chain(machine: &MachineConfig, recorded: &Recorded, window: &Window, rows: &[&Kept]) -> Chain {
-    let before = u64::from(machine.issue.issue_to_execute_cycles);
-    let forward = u64::from(machine.speculation.store_forward_latency_cycles);
-    let mut registers: Vec<Option<usize>> = vec![None; reg::COUNT];
-    let mut stored: FxHashMap<u64, usize> = FxHashMap::default();
-    let mut finish: Vec<u64> = Vec::with_capacity(rows.len());
-    let mut from: Vec<Option<usize>> = Vec::with_capacity(rows.len());
-    for (at, row) in rows.iter().enumerate() {
-        let sources = [row.inst.rs1, row.inst.rs2, row.inst.rs3];
-        let named = sources.into_iter().filter(|&r| r != reg::ZERO);
-        let all = named.filter_map(|r| registers[usize::from(r)]);
-        let latest = all.max_by_key(|&at| (finish[at], at));
-        let start = latest.map_or(0, |at| finish[at]);
-        let commit = row.commit.and_then(|at| recorded.commits.get(at as usize));
-        let (addr, forwarded) = commit.map_or((0, false), |commit| {
-            (commit.addr, commit.events.has(EventSet::FORWARDED))
-        });
-        let source = stored
-            .get(&(addr / 8))
-            .copied()
-            .filter(|_| row.is_load() && forwarded);
-        let (latest, end) = match source {
-            // The load waits for the data of the store, however early it has issued.
-            Some(store) => {
-                let (own, data) = (start + 1 + forward, finish[store] + forward);
-                if data >= own {
-                    (Some(store), data)
-                } else {
-                    (latest, own)
-                }
-            }
-            // A store has its data as soon as its operands are there.
-            None if row.is_store() => (latest, start),
-            None => {
-                let took = row.complete.saturating_sub(row.issue);
-                (latest, start + took.saturating_sub(before).max(1))
-            }
-        };
-        finish.push(end);
-        from.push(latest);
-        if row.is_store() {
-            stored.insert(addr / 8, at);
-        }
-        if !matches!(row.inst.rd, reg::ZERO | reg::SINK) {
-            registers[usize::from(row.inst.rd)] = Some(at);
-        }
-    }
-    // The chain grows evenly once it has left the first iterations.
-    let place = |iteration: usize| window.starts[iteration] - window.first;
-    let highest = |from: usize, to: usize| {
-        let to = to.min(finish.len());
-        let part = finish.get(from..to).unwrap_or(&[]).iter().enumerate();
-        part.max_by_key(|&(_, at)| *at)
-            .map(|(at, &height)| (from + at, height))
-    };
-    let (middle, end) = (window.iterations() / 2, window.iterations());
-    let early = highest(place(middle.saturating_sub(1)), place(middle));
-    let late = highest(place(end - 1), place(end));
-    let (Some((_, early)), Some((top, late))) = (early, late) else {
-        return Chain {
-            cycles: 0.0,
-            pcs: Vec::new(),
-        };
-    };
-    let cycles = late.saturating_sub(early) as f64 / (end - middle).max(1) as f64;
-    let mut pcs = Vec::new();
-    let mut at = Some(top);
-    // What hangs on the chain only at its end is left before a few iterations back.
-    let settled = place(end.saturating_sub(3));
-    while let Some(place) = at {
-        if place < settled {
-            pcs.push(rows[place].pc);
-        }
-        at = from[place];
-    }
-    pcs.sort_unstable();
-    pcs.dedup();
-    if cycles == 0.0 {
-        pcs.clear();
-    }
-    Chain { cycles, pcs }
+/// Whether a row is a load that got its value from a store in flight.
+fn is_forwarded(recorded: &Recorded, row: &Kept) -> bool {
+    let has = |commit: &Committed| commit.events.has(EventSet::FORWARDED);
+    row.is_load() && commit_of(recorded, row).is_some_and(has)
 }
 
 /// The instructions of the loop in ascending order of address.
 fn lines(
     program: &Program,
-    machine: &MachineConfig,
+    latencies: Latencies<'_>,
+    recorded: &Recorded,
     window: &Window,
     rows: &[&Kept],
-    chain: &Chain,
+    chain: &chain::Chain,
 ) -> Vec<AnalyzedLine> {
     let isa = program.image.isa;
-    let mut all: BTreeMap<(u64, u16), (Vec<&Kept>, u64)> = BTreeMap::new();
-    for row in rows {
-        let one = all.entry((row.pc, row.disepc.to_bits())).or_default();
-        one.0.push(row);
-        one.1 += row.complete.saturating_sub(row.issue);
+    let mut all: BTreeMap<(u64, u16), Vec<&Kept>> = BTreeMap::new();
+    for &row in rows {
+        let place = (row.pc, row.disepc.to_bits());
+        all.entry(place).or_default().push(row);
     }
     let iterations = window.iterations() as f64;
-    all.into_values()
-        .map(|(rows, latency)| {
-            let row = rows[0];
-            AnalyzedLine {
-                pc: hex(row.pc),
-                text: isa.disassemble(&row.inst, row.pc),
-                times: rows.len() as f64 / iterations,
-                pool: machine.units.of(row.class()).1.pool.clone(),
-                latency: latency as f64 / rows.len() as f64,
-                on_chain: chain.pcs.binary_search(&row.pc).is_ok(),
-            }
-        })
+    let line = |(place, rows): ((u64, u16), Vec<&Kept>)| {
+        let (row, times) = (rows[0], rows.len() as f64);
+        let latency = |row: &&Kept| latencies.of(row, is_forwarded(recorded, row));
+        let latency: u64 = rows.iter().map(latency).sum();
+        AnalyzedLine {
+            pc: hex(row.pc),
+            text: isa.disassemble(&row.inst, row.pc),
+            times: times / iterations,
+            pool: latencies.0.units.of(row.class()).1.pool.clone(),
+            latency: latency as f64 / times,
+            on_chain: chain.adds.contains_key(&place),
+            chain: chain.adds.get(&place).copied().unwrap_or(0.0),
+            notes: notes(recorded, &rows, chain.stores.get(&place).copied()),
+        }
+    };
+    all.into_iter().map(line).collect()
+}
+
+/// What happened to an instruction in more than one of a hundred executions.
+fn notes(recorded: &Recorded, rows: &[&Kept], store: Option<u64>) -> Vec<String> {
+    let share = |event: EventSet| {
+        let has = |row: &&&Kept| {
+            let commit = commit_of(recorded, row);
+            commit.is_some_and(|commit| commit.events.has(event))
+        };
+        rows.iter().filter(has).count() as f64 / rows.len() as f64
+    };
+    let from = match store {
+        Some(store) => format!("forwarded from {}", hex(store)),
+        None => "forwarded".to_owned(),
+    };
+    let said = [
+        (EventSet::FORWARDED, from.as_str()),
+        (EventSet::L1D_MISS, "misses level 1"),
+        (EventSet::LLC_MISS, "from memory"),
+        (EventSet::DTLB_MISS, "misses the TLB"),
+        (EventSet::MISPREDICTED, "mispredicted"),
+    ];
+    let said = said.into_iter().map(|(event, word)| (share(event), word));
+    let said = said.filter(|&(share, _)| share > 0.01);
+    said.map(|(share, word)| format!("{word} {:.0}%", 100.0 * share))
         .collect()
 }

@@ -198,6 +198,25 @@ export function evaluate(text: string, look: (name: string) => number | undefine
   return value;
 }
 
+/**
+ * What a text means as a number: `44,631`, `44 631`, `40.8 %`, `40,8 percent`, `9 cycles`. A comma may be a decimal point
+ * or part groups of three digits, so that some texts have two readings. A share that is asked for in percent may lack
+ * the sign, or be written as a fraction.
+ */
+export function readings(text: string, percent: boolean): number[] {
+  const match = /^[~≈=\s]*([-+]?)(\d[\d.,'’_\s]*(?:e[-+]?\d+)?)\s*(%|per\s*cent\b)?[a-z\s/]*\.?$/i.exec(text.trim());
+  if (!match) return [];
+  const [, sign, written, unit] = match;
+  const digits = written!.replace(/['’_\s]/g, "").replace(/[.,]$/, "");
+  const last = Math.max(digits.lastIndexOf("."), digits.lastIndexOf(","));
+  const grouped = digits.replace(/[.,]/g, "");
+  const pointed = last < 0 ? digits : `${digits.slice(0, last).replace(/[.,]/g, "")}.${digits.slice(last + 1)}`;
+  const texts = new Set(/^\d{1,3}(,\d{3})+$|^\d{1,3}(\.\d{3}){2,}$/.test(digits) ? [grouped, pointed] : [pointed]);
+  const numbers = [...texts].map((one) => Number(sign + one)).filter((one) => !Number.isNaN(one));
+  if (unit) return numbers.map((one) => one / 100);
+  return percent ? numbers.flatMap((one) => [one / 100, one]) : numbers;
+}
+
 /** Whether a number is near enough to the answer. */
 export function isNear(given: number, wanted: number, within: string): boolean {
   const tolerance = within.endsWith("%") ? (Math.abs(wanted) * parseFloat(within)) / 100 : parseFloat(within);

@@ -25,6 +25,7 @@ const STAGES: Record<string, Stage> = {
   fetch: { letter: "F", name: "fetch", color: "--stage-fetch" },
   decode: { letter: "D", name: "decode and rename", color: "--stage-decode" },
   wait: { letter: "Q", name: "waits in a station", color: "--stage-wait" },
+  read: { letter: "R", name: "issued, reads registers", color: "--stage-read" },
   execute: { letter: "X", name: "executes", color: "--stage-execute" },
   memory: { letter: "M", name: "waits for its data", color: "--stage-memory" },
   retire: { letter: "C", name: "complete, waits to commit", color: "--stage-retire" },
@@ -79,12 +80,14 @@ function parts(row: Row): [Stage, number, number][] {
     [STAGES.fetch!, row.fetch],
     [STAGES.decode!, row.decode],
     [STAGES.wait!, row.dispatch],
-    [STAGES.execute!, row.issue],
+    [STAGES.read!, row.issue],
+    [STAGES.execute!, row.execute],
     [STAGES.memory!, row.data],
     [STAGES.retire!, row.complete],
   ];
   const reached = stops.filter((stop): stop is [Stage, number] => stop[1] !== null && stop[1] < end);
-  return reached.map(([stage, from], at) => [stage, from, reached[at + 1]?.[1] ?? end]);
+  const all = reached.map(([stage, from], at): [Stage, number, number] => [stage, from, reached[at + 1]?.[1] ?? end]);
+  return all.filter(([, from, to]) => from < to);
 }
 
 export class Timeline {
@@ -102,6 +105,8 @@ export class Timeline {
   private follows = true;
   private pending = false;
   private ownScroll = false;
+  /** The cycle has changed while nothing was seen, so that there was no size to scroll by. */
+  private missed = false;
   /** The time of the last drawings, in milliseconds, for measurements. */
   readonly frames: number[] = [];
 
@@ -196,6 +201,11 @@ export class Timeline {
   reveal(): void {
     const view = this.app.cycleView;
     if (!view) return;
+    if (this.scroller.clientWidth === 0) {
+      this.missed = true;
+      return;
+    }
+    this.missed = false;
     const last = Math.max(view.first_row, ...view.rob.map((slot) => slot.row.index));
     if (view.first_row < this.top - 1 || view.first_row > this.top + this.visible || last < this.top) this.toCycle();
     else this.revealColumn();
@@ -290,6 +300,7 @@ export class Timeline {
     const { pen, canvas, scroller } = this;
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
     if (width === 0 || height === 0) return;
+    if (this.missed) this.reveal();
     const scale = window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.width = Math.round(width * scale);

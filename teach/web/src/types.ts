@@ -190,6 +190,10 @@ origin: string,
  */
 production: number | null, position: number, fetch: number, decode: number | null, dispatch: number | null, issue: number | null, 
 /**
+ * Its first cycle in a unit. From issue to here it reads its registers.
+ */
+execute: number | null, 
+/**
  * A load that takes longer than level 1 waits for its value from here on, a store for what it writes.
  */
 data: number | null, complete: number | null, end: number, squashed: boolean, mispredicted: boolean, 
@@ -246,8 +250,8 @@ first_row: number, };
 
 export type Slot = { row: Row, 
 /**
- * `waiting`, `executing`, `memory` (a load that waits for its value), `data` (a store that waits for what it writes)
- * or `done`.
+ * `waiting`, `reading` (issued, on its way to its unit), `executing`, `memory` (a load that waits for its value),
+ * `data` (a store that waits for what it writes) or `done`.
  */
 stage: string, 
 /**
@@ -329,7 +333,11 @@ export type Analysis = {
 /**
  * Address of the first instruction of an iteration.
  */
-head: string, iterations: number, instructions: number, 
+head: string, 
+/**
+ * Share of the taken branches backwards that go to the head, of all in what ran: 1 if this is the only loop.
+ */
+share: number, iterations: number, instructions: number, 
 /**
  * Cycles of an iteration, measured.
  */
@@ -339,9 +347,9 @@ cycles: number,
  */
 bounds: Array<Bound>, 
 /**
- * The largest bound, or what most cycles beyond it were lost to.
+ * The largest bounds, or what most cycles beyond them were lost to.
  */
-limited_by: string, lines: Array<AnalyzedLine>, };
+limited_by: Array<string>, lines: Array<AnalyzedLine>, };
 
 export type Bound = { name: string, cycles: number, };
 
@@ -351,13 +359,21 @@ export type AnalyzedLine = { pc: string, text: string,
  */
 times: number, pool: string, 
 /**
- * Cycles from issue to completion.
+ * Cycles from its operands to its result, of a store to its address.
  */
 latency: number, 
 /**
  * It is on the chain that carries one iteration's result to the next.
  */
-on_chain: boolean, };
+on_chain: boolean, 
+/**
+ * Cycles of an iteration that it adds to the chain: the bound of the chain is their sum.
+ */
+chain: number, 
+/**
+ * What happens to it: misses, mispredictions, from which store it gets its value.
+ */
+notes: Array<string>, };
 
 export type StateSpan = { 
 /**

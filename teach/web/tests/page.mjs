@@ -128,6 +128,76 @@ const tests = {
     await page.context().close();
   },
 
+  "answers are right in each usual form": async () => {
+    const page = await open();
+    await ready(page);
+    await page.click("#tab-lessons");
+    await page.click(".lesson-list li:nth-child(2) button");
+    await page.waitForFunction(() => !window.hps.app.busy && window.hps.app.summary);
+    const verdict = async (at, text) => {
+      const box = page.locator(".question").nth(at);
+      await box.locator("input").fill("");
+      await box.locator("input").fill(text);
+      await box.locator(".verdict").evaluate((element) => (element.textContent = ""));
+      await box.locator("button").click();
+      await page.waitForFunction((at) => document.querySelectorAll(".question")[at].querySelector(".verdict").textContent, at);
+      return (await box.locator(".verdict").textContent()).slice(0, 1);
+    };
+    const share = await page.evaluate(() => {
+      const { summary } = window.hps.app;
+      const all = summary.cpi_stack.reduce((sum, one) => sum + one.slots, 0);
+      return summary.cpi_stack.find((one) => one.cause === "mispredict").slots / all;
+    });
+    const percent = (100 * share).toFixed(1);
+    const forms = [percent, `${percent}%`, `${percent.replace(".", ",")}%`, `${percent} percent`, `${percent} %`, share.toFixed(3)];
+    for (const form of forms) assert.equal(await verdict(1, form), "✓", form);
+    for (const form of ["0", "300", "300%"]) assert.equal(await verdict(1, form), "✗", form);
+    assert.equal(await verdict(1, "abc"), "`");
+    const count = await page.evaluate(() => window.hps.app.summary.core.branch_mispredicted_events);
+    assert.equal(await verdict(0, `${count} branches`), "✓");
+    assert.equal(await verdict(0, `${count}%`), "✗");
+    await page.context().close();
+  },
+
+  "the time line follows a cycle that is chosen elsewhere": async () => {
+    const page = await open();
+    await ready(page);
+    await page.click("#tab-dise");
+    const cycle = await page.evaluate(async () => {
+      const { app } = window.hps;
+      await app.go(Math.min(app.summary.cycles, 900));
+      return app.linked.cycle;
+    });
+    await page.click("#tab-pipeline");
+    await page.waitForTimeout(300);
+    const [left, columns] = await page.evaluate(() => {
+      const { timeline } = window.hps.pipeline;
+      return [timeline.left, timeline.columns];
+    });
+    assert.ok(left <= cycle && cycle < left + columns, `${cycle} in ${left} and ${columns} more`);
+    await page.context().close();
+  },
+
+  "tabs keep the keyboard, and numbers are whole": async () => {
+    for (const width of [360, 1280, 1366, 1440, 1920]) {
+      const page = await open("", { viewport: { width, height: 900 } });
+      await ready(page);
+      for (const name of ["Function", "Loop", "Counters"]) {
+        const tab = page.getByRole("tab", { name, exact: true });
+        await tab.focus();
+        await page.keyboard.press("Enter");
+        await page.waitForTimeout(400);
+        assert.equal(await page.evaluate(() => document.activeElement.textContent), name);
+        const beyond = await page.evaluate(() => {
+          const panel = document.querySelector(".side .panel");
+          return panel.scrollWidth - panel.clientWidth;
+        });
+        assert.ok(beyond <= 0, `${name} is ${beyond} pixels too wide at ${width}`);
+      }
+      await page.context().close();
+    }
+  },
+
   "a teacher's lesson opens, and a wrong one says its line": async () => {
     const page = await open();
     await ready(page);

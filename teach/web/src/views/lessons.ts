@@ -2,7 +2,7 @@
 
 import type { App } from "../app";
 import { download, fill, h } from "../dom";
-import { evaluate, isNear, LessonError, parse, type Lesson, type Question, type Step } from "../lesson";
+import { evaluate, isNear, LessonError, parse, readings, type Lesson, type Question, type Step } from "../lesson";
 import type { Analysis, Profiles } from "../types";
 
 interface Loaded {
@@ -173,12 +173,13 @@ export class LessonsView {
     };
   }
 
-  /** Whether an answer is right; a number may carry a unit or a percent sign. */
+  /** Whether an answer is right. A number may be written in each usual way ({@link readings}). */
   async isRight(question: Question, given: string): Promise<boolean> {
     if (question.kind === "choice") return question.options.find((option) => option.right)?.text === given;
     const wanted = evaluate(question.answer, await this.measured(question.answer));
-    const number = parseFloat(given.replaceAll(",", "")) / (given.trim().endsWith("%") ? 100 : 1);
-    return isNear(number, wanted, question.within);
+    const numbers = readings(given, /percent|%/.test(question.text));
+    if (numbers.length === 0) throw new Error(`\`${given.trim()}\` is no number.`);
+    return numbers.some((number) => isNear(number, wanted, question.within));
   }
 
   /** Right answers, for tests that drive lessons. */

@@ -2,7 +2,7 @@
 
 import type { App } from "../app";
 import { Blocks } from "../blocks";
-import { fill, grouped, h } from "../dom";
+import { fill, grouped, h, percent } from "../dom";
 import type { Tab } from "../link";
 import { TablesPanel } from "../tables";
 import { legend, Timeline } from "../timeline";
@@ -46,7 +46,7 @@ export class PipelineView {
         if (app.linked.selected !== null && this.waits) this.renderDetails();
       }
       if (change === "cycle") {
-        if (app.linked.view === "pipeline") this.timeline.reveal();
+        this.timeline.reveal();
         this.blocks.render();
         this.renderSide();
         if (app.linked.tab === "memory" && app.stateView) void this.readMemory(false);
@@ -146,6 +146,9 @@ export class PipelineView {
       ["output", "Output"],
       ["counters", "Counters"],
     ];
+    const focusable = () => Array.from(this.side.querySelectorAll<HTMLElement>("button, input, select"));
+    // The keyboard stays where it was, also when what was asked for arrives.
+    const focused = focusable().indexOf(document.activeElement as HTMLElement);
     fill(
       this.side,
       h(
@@ -162,7 +165,6 @@ export class PipelineView {
                 this.app.linked.tab = tab;
                 this.app.tell("selected");
                 this.renderSide();
-                this.side.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
               },
             },
             name,
@@ -171,6 +173,7 @@ export class PipelineView {
       ),
       h("div", { role: "tabpanel", class: "panel" }, this.panel()),
     );
+    if (focused >= 0) focusable()[focused]?.focus({ preventScroll: true });
   }
 
   private panel(): Node {
@@ -189,7 +192,7 @@ export class PipelineView {
       const all = [...Object.entries(summary.core), ...Object.entries(summary.memory)].filter(([, n]) => n > 0);
       return h(
         "table",
-        {},
+        { class: "numbers" },
         h("caption", {}, "Counters of the whole run"),
         all.map(([name, n]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, grouped(n)))),
       );
@@ -311,28 +314,29 @@ export class PipelineView {
         .catch((error: unknown) => (said.textContent = error instanceof Error ? error.message : String(error)));
       return said;
     }
-    const { cycles, instructions, limited_by, bounds, lines, head } = this.analysis;
+    const { cycles, instructions, limited_by, bounds, lines, head, share } = this.analysis;
+    const limits = limited_by.join(" and ").replaceAll("_", " ");
     return h(
       "div",
       {},
-      h("p", {}, `Loop at ${head}: `, h("b", {}, `${cycles.toFixed(2)} cycles`), ` and ${instructions.toFixed(2)} instructions an iteration, limited by ${limited_by.replaceAll("_", " ")}.`),
+      h("p", {}, `Loop at ${head}: `, h("b", {}, `${cycles.toFixed(2)} cycles`), ` and ${instructions.toFixed(2)} instructions an iteration, limited by ${limits}. ${percent(share)} of the taken branches backwards are this loop's.`),
       h(
         "table",
-        {},
+        { class: "numbers" },
         h("caption", {}, "The least cycles that each would allow"),
         bounds.map((bound) => h("tr", {}, h("th", { scope: "row" }, bound.name.replaceAll("_", " ")), h("td", {}, bound.cycles.toFixed(2)))),
       ),
       h(
         "table",
-        {},
-        h("caption", {}, "Instructions; marked: the chain from one iteration to the next"),
+        { class: "numbers" },
+        h("caption", {}, "Cycles from operands to result; marked: the chain from one iteration to the next, and what each adds to it"),
         lines.map((line) =>
           h(
             "tr",
             { class: line.on_chain ? "wins" : "" },
-            h("th", { scope: "row" }, h("code", {}, line.text), line.on_chain ? " (chain)" : ""),
-            h("td", {}, line.pool.replaceAll("_", " ")),
-            h("td", {}, `${line.latency.toFixed(1)} cycles`),
+            h("th", { scope: "row" }, h("code", {}, line.text), h("small", {}, [line.pool.replaceAll("_", " "), ...line.notes].join("; "))),
+            h("td", {}, line.latency.toFixed(1)),
+            h("td", {}, line.on_chain ? `chain ${line.chain.toFixed(2)}` : ""),
           ),
         ),
       ),
