@@ -40,19 +40,7 @@ pub fn calc(procedure: &Procedure) -> String {
         }
         block = Some(row.block);
         bubbles(row, &mut explained, &mut out);
-        let frequency = row
-            .frequency
-            .map_or("?".to_string(), |e| format!("{:.1}", e.frequency));
-        let confidence = row.frequency.map_or("", |e| match e.confidence {
-            crate::analysis::Confidence::Low => "low",
-            crate::analysis::Confidence::Medium => "medium",
-            crate::analysis::Confidence::High => "high",
-        });
-        let cycles = match row.cycles() {
-            _ if row.samples == 0 && row.slotted.head_cycles == 0 => "(dual)".to_string(),
-            Some(cycles) => format!("{:.1}cy", (2.0 * cycles).round() / 2.0),
-            None => "-".to_string(),
-        };
+        let (frequency, confidence, cycles) = figures(row);
         let from: Vec<String> = sources(row).iter().map(|pc| format!("{pc:x}")).collect();
         let line = format!(
             "{:>9x}  {:<28} {:>9} {:>10} {:>6} {:>9}  {}",
@@ -69,22 +57,42 @@ pub fn calc(procedure: &Procedure) -> String {
     out
 }
 
+/// Frequency, confidence in it, and cycles of an execution.
+pub(super) fn figures(row: &InstructionRow) -> (String, &'static str, String) {
+    let frequency = row
+        .frequency
+        .map_or("?".to_string(), |e| format!("{:.1}", e.frequency));
+    let confidence = row.frequency.map_or("", |e| match e.confidence {
+        crate::analysis::Confidence::Low => "low",
+        crate::analysis::Confidence::Medium => "medium",
+        crate::analysis::Confidence::High => "high",
+    });
+    let cycles = match row.cycles() {
+        _ if row.samples == 0 && row.slotted.head_cycles == 0 => "(dual)".to_string(),
+        Some(cycles) => format!("{:.1}cy", (2.0 * cycles).round() / 2.0),
+        None => "-".to_string(),
+    };
+    (frequency, confidence, cycles)
+}
+
 fn heading(summary: &Summary, out: &mut String) {
+    for (name, cycles, each) in cycles_per_instruction(summary) {
+        let _ = writeln!(
+            out,
+            "*** {name:<9} {cycles:>10.0}/{:.0} = {each:.2}CPI",
+            summary.instructions
+        );
+    }
+}
+
+/// Cycles in the best case and as they were: of all instructions, and of one.
+pub(super) fn cycles_per_instruction(summary: &Summary) -> [(&'static str, f64, f64); 2] {
     let instructions = summary.instructions.max(f64::MIN_POSITIVE);
-    let _ = writeln!(
-        out,
-        "*** Best-case {:>10.0}/{:.0} = {:.2}CPI",
-        summary.best,
-        summary.instructions,
-        summary.best / instructions
-    );
-    let _ = writeln!(
-        out,
-        "*** Actual    {:>10.0}/{:.0} = {:.2}CPI",
-        summary.samples,
-        summary.instructions,
-        summary.samples / instructions
-    );
+    let each = |name, cycles: f64| (name, cycles, cycles / instructions);
+    [
+        each("Best-case", summary.best),
+        each("Actual", summary.samples),
+    ]
 }
 
 /// Lines of letters for the stalls of an instruction. A letter that appears for the first time is explained.
@@ -114,15 +122,25 @@ fn bubbles(row: &InstructionRow, explained: &mut Vec<char>, out: &mut String) {
             let _ = writeln!(out, "{:>13} ... {:.1}cy", letters, half_cycles as f64 / 2.0);
         }
     }
-    for (letter, _) in row.static_stalls.iter().take(MOST_BUBBLES) {
-        let name = match letter {
-            's' => "slotting hazard",
-            'a' => "Ra dependency",
-            'b' => "Rb dependency",
-            'c' => "Rc dependency",
-            _ => "functional unit busy",
-        };
-        explain(*letter, name, &letter.to_string(), explained, out);
+    for &(letter, _) in row.static_stalls.iter().take(MOST_BUBBLES) {
+        explain(
+            letter,
+            static_name(letter),
+            &letter.to_string(),
+            explained,
+            out,
+        );
+    }
+}
+
+/// The name of a static stall by its letter.
+pub(super) fn static_name(letter: char) -> &'static str {
+    match letter {
+        's' => "slotting hazard",
+        'a' => "Ra dependency",
+        'b' => "Rb dependency",
+        'c' => "Rc dependency",
+        _ => "functional unit busy",
     }
 }
 
@@ -136,7 +154,7 @@ fn explain(letter: char, name: &str, line: &str, explained: &mut Vec<char>, out:
 }
 
 /// Addresses of the instructions that may have stalled one, each once.
-fn sources(row: &InstructionRow) -> Vec<u64> {
+pub(super) fn sources(row: &InstructionRow) -> Vec<u64> {
     let dynamic = row
         .culprits
         .iter()
@@ -153,22 +171,33 @@ fn sources(row: &InstructionRow) -> Vec<u64> {
 pub fn summary(summary: &Summary) -> String {
     let mut out = String::new();
     heading(summary, &mut out);
-    let share = |part: f64| percent(part, summary.samples);
     out.push_str("***\n");
-    for kind in Kind::ALL {
-        let range = summary.dynamic[kind as usize];
-        let _ = writeln!(
-            out,
-            "*** {:>24} {:>6.1}% to {:>5.1}%",
-            capital(kind.name()),
-            share(range.least),
-            share(range.most)
-        );
+    let parts = parts(summary);
+    let (ranges, shares): (Vec<_>, Vec<_>) = parts.iter().partition(|(_, _, most)| most.is_some());
+    for (name, least, most) in ranges {
+        let most = most.unwrap_or(*least);
+        let _ = writeln!(out, "*** {name:>24} {least:>6.1}% to {most:>5.1}%");
     }
     out.push_str("***\n");
-    let mut line = |name: &str, part: f64| {
-        let _ = writeln!(out, "*** {name:>24} {:>6.1}%", share(part));
+    for (name, share, _) in shares {
+        let _ = writeln!(out, "*** {name:>24} {share:>6.1}%");
+    }
+    out
+}
+
+/// The parts of the cycles, in percent: a name, and a share or the ends of its range.
+pub(super) fn parts(summary: &Summary) -> Vec<(String, f64, Option<f64>)> {
+    let share = |part: f64| percent(part, summary.samples);
+    let range = |kind: Kind| {
+        let range = summary.dynamic[kind as usize];
+        (
+            capital(kind.name()),
+            share(range.least),
+            Some(share(range.most)),
+        )
     };
+    let mut all: Vec<_> = Kind::ALL.into_iter().map(range).collect();
+    let mut line = |name: &str, part: f64| all.push((name.to_string(), share(part), None));
     line("Unexplained stall", summary.unexplained_stall);
     line("Unexplained gain", summary.unexplained_gain);
     line("Subtotal dynamic", summary.dynamic_stalls());
@@ -191,7 +220,7 @@ pub fn summary(summary: &Summary) -> String {
     let tallied = summary.dynamic_stalls() + fixed + summary.execution;
     line("Net sampling error", summary.samples - tallied);
     line("Total tallied", summary.samples);
-    out
+    all
 }
 
 fn capital(text: &str) -> String {
