@@ -177,3 +177,72 @@ fn unknown_profilers_are_named_with_what_there_is() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("--kind"), "{}", run.stderr);
 }
+
+/// Where a program's name lies on its stack moves everything else there: each command tells it the name that the user
+/// wrote, however it finds the file.
+#[test]
+fn a_program_is_told_the_name_that_the_user_wrote() {
+    let hps = Hps::new();
+    let path = program(&hps, "few", 1);
+    let named = |called: Option<&str>| {
+        let own = hps_experiments::OwnProgram {
+            path: path.clone(),
+            called: called.map(str::to_owned),
+            ..Default::default()
+        };
+        let spec = hps_experiments::SweepSpec {
+            own_programs: vec![own],
+            ..Default::default()
+        };
+        let programs = hps_experiments::load_programs(&spec, std::path::Path::new("."));
+        programs.expect("a program").remove(0)
+    };
+    let short = named(Some("./few"));
+    assert_eq!(
+        (short.name.as_str(), &short.process.args[..]),
+        ("few", &["./few".to_owned()][..])
+    );
+    assert_eq!(named(None).process.args, [path.as_str()]);
+    // The program that `hps run ./few` runs.
+    let out = hps.path("out");
+    let run = hps.run(&[
+        "run",
+        "--machine",
+        "hps-4wide",
+        "--stats-out",
+        "run.json",
+        "./few",
+    ]);
+    run.expect_code(0);
+    let order = [
+        "leaderboard",
+        "./few",
+        "--out",
+        &out,
+        "--kind",
+        "time",
+        "--with",
+        "tip",
+        "--phases",
+        "1",
+        "--json",
+    ];
+    let board: Value = serde_json::from_str(&hps.run(&order).expect_code(0)).expect("JSON");
+    let file = std::fs::read_to_string(hps.path("run.json")).expect("statistics");
+    let run: Value = serde_json::from_str(&file).expect("JSON");
+    assert!(run["cycles"].is_u64());
+    assert_eq!(board["boards"][0]["cycles"]["few"], run["cycles"]);
+    // Profilers that only watch have no overhead: there is nothing to draw their error against.
+    let pictures = std::fs::read_dir(hps.path("out/figures")).expect("pictures");
+    let names = pictures.map(|file| {
+        file.expect("a file")
+            .file_name()
+            .into_string()
+            .expect("UTF-8")
+    });
+    let names: Vec<String> = names.collect();
+    assert!(
+        !names.is_empty() && names.iter().all(|name| !name.contains("front")),
+        "{names:?}"
+    );
+}

@@ -285,7 +285,7 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
         let name = path
             .file_name()
             .map_or(own.path.clone(), |n| n.to_string_lossy().into_owned());
-        let mut args = vec![name.clone()];
+        let mut args = vec![own.called.clone().unwrap_or_else(|| own.path.clone())];
         args.extend(own.args.iter().cloned());
         let guest = GuestOptions {
             files: own.root.as_ref().map_or(Files::None, |root| Files::Under {

@@ -149,8 +149,12 @@ impl Axis {
             .filter(|&&m| m >= bottom && m <= top && labelled(m))
             .map(|&m| (m, plain(m)))
             .collect();
+        let how = match scale {
+            Scale::SymLog { .. } => format!("log scale from {} on, linear below", plain(decade)),
+            _ => "log scale".to_string(),
+        };
         Self {
-            label: format!("{label}, log scale"),
+            label: format!("{label}, {how}"),
             scale,
             low: bottom,
             high: top,
@@ -223,6 +227,11 @@ impl Axis {
 
     /// Where the value lies between the axis' ends, `0..=1` for values in range.
     pub(crate) fn place(&self, value: f64) -> f64 {
+        // A logarithmic axis has no place for zero: what lies below its range lies at its end.
+        let value = match self.scale {
+            Scale::Log if value < self.low => self.low,
+            _ => value,
+        };
         let (a, b) = (self.scale.of(self.low), self.scale.of(self.high));
         (self.scale.of(value) - a) / (b - a)
     }
@@ -518,6 +527,7 @@ mod tests {
     fn wide_overheads_are_logarithmic_and_keep_zero_and_negatives() {
         let axis = Axis::overhead("o", &[0.0, -0.02, 0.01, 2.4]);
         assert_eq!(axis.scale, Scale::SymLog { threshold: 0.01 });
+        assert_eq!(axis.label, "o, log scale from 0.01 on, linear below");
         assert!(axis.low <= -0.02 && axis.high >= 2.4, "{axis:?}");
         let places: Vec<f64> = [-0.02, 0.0, 0.01, 0.1, 2.4]
             .iter()
@@ -530,6 +540,7 @@ mod tests {
             (positive.scale, positive.low, positive.high),
             (Scale::Log, 0.01, 1.0)
         );
+        assert_eq!((positive.place(0.0), positive.place(0.01)), (0.0, 0.0));
     }
 
     #[test]

@@ -77,6 +77,7 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
                 let path = absolute(Path::new(program))?;
                 spec.own_programs.push(OwnProgram {
                     path,
+                    called: Some(program.clone()),
                     stdin: args.stdin.as_deref().map(absolute).transpose()?,
                     expect_exit: args.expect_exit,
                     ..OwnProgram::default()

@@ -26,7 +26,8 @@ struct Group {
     spots: Vec<Spot>,
 }
 
-pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
+/// The picture; none if no profiler has a run that costs anything: then all have no overhead.
+pub(super) fn figure(board: &Board) -> Result<Option<Figure>, PlotError> {
     let title = "Error against overhead";
     let points = |form| {
         let of_form = board.entries.iter().filter(move |e| e.form == form);
@@ -48,6 +49,9 @@ pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
         return Err(PlotError::bad(title, "no profiler has an error"));
     }
     let all = || groups.iter().flat_map(|g| &g.spots);
+    if all().all(|spot| spot.x == 0.0) {
+        return Ok(None);
+    }
     let xs: Vec<f64> = all().map(|s| s.x).chain([0.0]).collect();
     let ys: Vec<f64> = all().map(|s| s.y).collect();
     let mut entries: Vec<Legend> = (groups.iter().enumerate())
@@ -89,6 +93,7 @@ pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
         y: &y,
     }
     .figure(|canvas, frame| draw(canvas, frame, &groups))
+    .map(Some)
 }
 
 /// The profilers of a form and a kind; their frequencies or periods are named if they differ.

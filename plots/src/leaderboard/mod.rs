@@ -67,9 +67,10 @@ fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, Pl
         tables: tables::boards(board),
         ..Chapter::default()
     };
+    let front = front::figure(board)?;
     overview
         .figures
-        .push((name("front"), front::figure(board)?));
+        .extend(front.map(|figure| (name("front"), figure)));
     let mut chapters = vec![overview];
     let watching = board.entries.iter().filter(|e| e.form == Form::Watching);
     let passive: Vec<&Entry> = watching.collect();

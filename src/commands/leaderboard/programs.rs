@@ -38,6 +38,7 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
         let own_program = |path: &String| -> anyhow::Result<OwnProgram> {
             Ok(OwnProgram {
                 path: absolute(Path::new(path))?,
+                called: Some(path.clone()),
                 args: args.arguments.clone(),
                 root: args.root.as_deref().map(absolute).transpose()?,
                 stdin: args.stdin.as_deref().map(absolute).transpose()?,

@@ -23,6 +23,7 @@ pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
         let spec = SweepSpec {
             own_programs: vec![OwnProgram {
                 path: absolute(program)?,
+                called: Some(program.to_string_lossy().into_owned()),
                 args: args.arguments.clone(),
                 root: args.root.as_deref().map(absolute).transpose()?,
                 stdin: args.stdin.as_deref().map(absolute).transpose()?,
