@@ -295,9 +295,10 @@ pub struct RunArgs {
     /// interval allows for what that cannot keep warm as well
     #[arg(long, requires = "machine", conflicts_with_all = ["productions", "trace", "by_function"])]
     pub sample: bool,
-    /// Instructions from one timed unit to the next
-    #[arg(long, value_name = "N", default_value_t = SamplingPlan::default().period, requires = "sample")]
-    pub sample_period: u64,
+    /// Instructions from one timed unit to the next [default: 6,250 at the beginning, doubled five times, and 200,000 from
+    /// the 40 millionth instruction on]
+    #[arg(long, value_name = "N", requires = "sample")]
+    pub sample_period: Option<u64>,
     /// Instructions of a timed unit
     #[arg(long, value_name = "N", default_value_t = SamplingPlan::default().unit, requires = "sample")]
     pub sample_unit: u64,

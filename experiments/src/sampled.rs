@@ -27,6 +27,10 @@ use hps_lab::{Install, Lab, Program, Ran, SampledLoop, Timed};
 /// programs that come with the project, large, for both instruction sets on `hps-4wide` (`docs/measurements/sampled-timing.md`).
 pub const WARMING_ERROR: f64 = 0.0052;
 
+/// What may be unknown of a run of which `n` units are known, in units: with a probability of 95% a share of at most `3 / n`
+/// of it lies in phases that none of them met (the rule of three: Hanley and Lippman-Hand, JAMA 249, 1983).
+const UNMET: f64 = 3.0;
+
 /// The design of samples and of estimates, part of the identity of results: units lie at drawn places of their periods
 /// behind warm-ups of drawn lengths, and events cost what is thought until units know better.
 pub const DESIGN: &str = "drawn places and warm-ups, thought costs";
@@ -55,15 +59,17 @@ type WarmEventCosts = [f64; WARM_EVENTS];
 /// Cycles an instruction, by sampled timing.
 #[derive(Clone, Copy, Debug)]
 pub struct SampledCpi {
-    /// With its 95% confidence interval, which allows for sampling and for warming.
+    /// With its 95% confidence interval, which allows for sampling, for what no unit met, and for warming.
     pub cpi: Interval,
-    /// Half of the interval that would allow for sampling alone.
+    /// Half of the interval that would allow for sampling alone: the units' own spread.
     pub sampling_half_width: f64,
 }
 
 /// Estimates the cycles per instruction of a whole run from its units. Units differ mostly in mispredictions and cache
 /// misses, and functional warming counts these events in the whole run; so the estimate is a regression on them, with what
-/// the machine's times let one think of their costs. Its uncertainty is the rest, with [`WARMING_ERROR`].
+/// the machine's times let one think of their costs. Its uncertainty is the rest, with [`WARMING_ERROR`], and with phases
+/// of the run that no unit met: units do not tell of them by their spread. An instruction there may
+/// take no time or twice as much as in the mean ([`UNMET`]).
 #[must_use]
 pub fn cycles_per_instruction(
     machine: &MachineConfig,
@@ -80,18 +86,24 @@ pub fn cycles_per_instruction(
     let cycles: Vec<f64> = cycles.map(|&c| c as f64 / plan.unit as f64).collect();
     let known = samples.unit_events.iter();
     let known: Vec<_> = known.map(|events| rates(events, plan.unit)).collect();
-    let whole = rates(&samples.events, instructions);
+    // The beginning that was timed is known; the units stand for the rest.
+    let head = &samples.head;
+    let rest = instructions.saturating_sub(head.instructions).max(1);
+    let met = std::array::from_fn(|i| samples.events[i].saturating_sub(head.events[i]));
+    let whole = rates(&met, rest);
     let thought = thought_cycles(machine);
     let terms = std::array::from_fn::<_, WARM_EVENTS, _>(|i| Term::about(whole[i], thought[i]));
     let step = 1.0 / plan.unit as f64;
     let sampled = regression::mean(&cycles, &known, &terms, step, None);
     let warming = QUANTILE * WARMING_ERROR * sampled.mean;
+    let unmet = UNMET / cycles.len() as f64 * sampled.mean;
+    let share = rest as f64 / instructions as f64;
     SampledCpi {
         cpi: Interval {
-            mean: sampled.mean,
-            half_width: sampled.half_width.hypot(warming),
+            mean: share * sampled.mean + head.cycles as f64 / instructions as f64,
+            half_width: share * sampled.half_width.hypot(warming).hypot(unmet),
         },
-        sampling_half_width: sampled.half_width,
+        sampling_half_width: share * sampled.half_width,
     }
 }
 

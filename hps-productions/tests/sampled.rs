@@ -16,6 +16,8 @@ const PLAN: SamplingPlan = SamplingPlan {
     period: 10_000,
     warm_up: 2000,
     unit: 1000,
+    doublings: 0,
+    head: 0,
 };
 
 const INSTRUCTIONS: u64 = 300_000;

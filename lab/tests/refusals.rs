@@ -76,6 +76,8 @@ fn a_plan_whose_units_overlap() {
         period: 10,
         warm_up: 6,
         unit: 5,
+        doublings: 0,
+        head: 0,
     };
     let lab = Lab::program("lz", None).expect("a program");
     let lab = lab.on("hps-4wide").expect("a preset");

@@ -179,6 +179,8 @@ fn sampled_runs_do_not_depend_on_threads() {
         period: 50_000,
         warm_up: 1000,
         unit: 1000,
+        doublings: 0,
+        head: 0,
     };
     let on = |threads| {
         let lab = small("lz", Isa::Riscv64).on("hps-4wide").expect("a preset");

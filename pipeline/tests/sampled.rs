@@ -18,6 +18,8 @@ const PLAN: SamplingPlan = SamplingPlan {
     period: 10_000,
     warm_up: 2000,
     unit: 1000,
+    doublings: 0,
+    head: 0,
 };
 
 const INSTRUCTIONS: u64 = 400_000;
@@ -100,6 +102,8 @@ fn units_that_print_and_map_change_nothing_outside() {
         period: 3000,
         warm_up: 0,
         unit: 3000,
+        doublings: 0,
+        head: 0,
     };
     let workload = hps_workloads::find("minicc").expect("a program of the project");
     let mut exact = Machine::new(process("minicc"));

@@ -12,6 +12,8 @@ const PLAN: SamplingPlan = SamplingPlan {
     period: 50_000,
     warm_up: 2000,
     unit: 1000,
+    doublings: 0,
+    head: 0,
 };
 
 fn spec() -> SweepSpec {
@@ -166,6 +168,31 @@ fn the_interval_is_that_of_pairs() {
     assert_eq!(
         (timing.inserted_instructions, timing.handler_instructions),
         (11, 22)
+    );
+}
+
+#[test]
+fn few_units_leave_room_for_what_none_of_them_met() {
+    let interval = |units: usize| {
+        let samples = Samples {
+            unit_cycles: vec![500; units],
+            unit_inserted: vec![0; units],
+            unit_events: vec![[0; WARM_EVENTS]; units],
+            ..Samples::default()
+        };
+        let whole = units as u64 * PLAN.period;
+        let machine = MachineConfig::default();
+        let found = cycles_per_instruction(&machine, &PLAN, &samples, whole).cpi;
+        assert!((found.mean - 0.5).abs() < 1e-12);
+        found.half_width / found.mean
+    };
+    // Three in 26 instructions may lie where no unit was, and take twice the time: 11.5%.
+    assert!((0.115..0.125).contains(&interval(26)), "{}", interval(26));
+    // With many units the error of warming is left: 1.96 times 0.52%.
+    assert!(
+        (0.0101..0.0103).contains(&interval(10_000)),
+        "{}",
+        interval(10_000)
     );
 }
 

@@ -117,7 +117,7 @@ impl<E: DecodeEditor + Clone> Lane<E> {
         let Some(chip) = &mut self.chip else {
             unreachable!("a lane has its chip outside of `begin`")
         };
-        let places = plan.places(self.unit);
+        let places = plan.places(plan.period_of(self.unit));
         let warm_up = places.measured - places.begin;
         let mut stop = match warm_up {
             0 => Stop::Limit,
@@ -126,7 +126,7 @@ impl<E: DecodeEditor + Clone> Lane<E> {
         let mut measured = None;
         if stop == Stop::Limit {
             let (before, cpi) = (*chip.stats(), *chip.cpi());
-            stop = chip.run(plan.unit);
+            stop = chip.run(places.end - places.measured);
             if stop == Stop::Limit {
                 let inserted = |stats: &CoreStats| {
                     stats.commit_inserted_instructions + stats.commit_handler_instructions

@@ -7,135 +7,38 @@
 
 mod crew;
 mod lane;
+mod plan;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::thread;
-
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
-use hps_sim_core::memory::MemoryError;
-use hps_sim_core::process::Process;
-use hps_sim_core::random::Random;
-use serde::{Deserialize, Serialize};
 
 use crate::by_cycle::{WARM_EVENTS, Warm, WarmEdited, WarmEvents};
 use crate::config::MachineConfig;
 use crate::model::CpiStack;
 use crew::{Crew, Shift};
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
+use hps_sim_core::process::Process;
 use lane::{Lane, Start, Unit};
+pub use plan::{SamplingError, SamplingPlan};
 
-/// Where and how long units are, in instructions of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SamplingPlan {
-    /// From the beginning of a unit to that of the next.
-    pub period: u64,
-    /// Timed before each unit and not measured: the mean of lengths that are drawn evenly from half as long to half as
-    /// long again.
-    pub warm_up: u64,
-    /// Measured.
-    pub unit: u64,
-}
-
-impl Default for SamplingPlan {
-    /// Units of 1,000 instructions behind 2,000 of warm-up in the mean, one in 200,000.
-    fn default() -> Self {
-        SamplingPlan {
-            period: 200_000,
-            warm_up: 2000,
-            unit: 1000,
-        }
-    }
-}
-
-/// A plan that cannot be followed.
-#[derive(Debug, thiserror::Error)]
-pub enum SamplingError {
-    /// Units of nothing.
-    #[error("a unit of 0 instructions measures nothing; give it at least 1")]
-    EmptyUnit,
-    /// Units overlap.
-    #[error(
-        "a period of {period} instructions is too short for a warm-up of {warm_up} and a unit of {unit}; \
-         give it at least {}",
-        warm_up.saturating_add(*unit)
-    )]
-    Overlap {
-        /// The period.
-        period: u64,
-        /// The warm-up.
-        warm_up: u64,
-        /// The unit.
-        unit: u64,
-    },
-    /// The host refuses memory.
-    #[error(transparent)]
-    Memory(#[from] MemoryError),
-}
-
-/// Where a unit lies, in instructions of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Places {
-    /// Its warm-up begins.
-    begin: u64,
-    /// It is measured from here on.
-    measured: u64,
-    /// It ends.
-    end: u64,
-}
-
-impl SamplingPlan {
-    /// Where a unit lies: at a place of its period that is drawn evenly by its number, the same in every run. At a fixed
-    /// place units would be in step with loops whose length divides the period, and none would lie where the program
-    /// begins. The length of the warm-up is drawn too: a unit begins with an empty pipeline, and what that stirs up in a
-    /// loop of streams comes and goes for thousands of instructions. Behind warm-ups of one length all units would meet
-    /// it in step, as a bias.
-    fn places(&self, unit: u64) -> Places {
-        let mut draws = Random::from_number(0, 2 * unit);
-        let least = self.warm_up / 2;
-        let most = self
-            .warm_up
-            .saturating_add(least)
-            .min(self.period - self.unit);
-        let warm_up = least + draws.below(most - least + 1);
-        let room = self.period - warm_up - self.unit;
-        let begin = unit * self.period + draws.below(room + 1);
-        let measured = begin + warm_up;
-        Places {
-            begin,
-            measured,
-            end: measured + self.unit,
-        }
-    }
-
-    /// Whether units fit into their period.
-    ///
-    /// # Errors
-    /// If they do not.
-    pub fn validate(&self) -> Result<(), SamplingError> {
-        let SamplingPlan {
-            period,
-            warm_up,
-            unit,
-        } = *self;
-        if unit == 0 {
-            return Err(SamplingError::EmptyUnit);
-        }
-        if warm_up.checked_add(unit).is_none_or(|timed| timed > period) {
-            return Err(SamplingError::Overlap {
-                period,
-                warm_up,
-                unit,
-            });
-        }
-        Ok(())
-    }
+/// The beginning of a run, timed whole; zeros if it was not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Instructions of the program.
+    pub instructions: u64,
+    /// Cycles that they took.
+    pub cycles: u64,
+    /// What functional warming met in them.
+    pub events: WarmEvents,
 }
 
 /// What was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Samples {
-    /// Cycles of each whole unit, in order.
+    /// The beginning of the run, if it was timed whole ([`SamplingPlan::head`]).
+    pub head: Head,
+    /// Cycles of each whole unit that counts, in order.
     pub unit_cycles: Vec<u64>,
     /// Instructions of sequences and handlers that committed in each whole unit; zeros without an
     /// editor.
@@ -149,8 +52,29 @@ pub struct Samples {
     /// its last one. Units begin and end within cycles: the slots of one differ from the commit width times
     /// its cycles by less than the commit width.
     pub cpi: CpiStack,
-    /// Instructions that ran on the core, warm-up included.
+    /// Instructions that ran on the core, warm-up included, also for units that count no more.
     pub timed_instructions: u64,
+    /// Instructions of the run for each unit that counts: the plan's period, or less of it in a short run
+    /// ([`SamplingPlan::doublings`]).
+    pub period: u64,
+}
+
+impl Samples {
+    /// Keeps one of each two neighbours, with its commit slots: periods are twice as long from now on.
+    fn thin(&mut self, level: u32, stacks: &mut Vec<CpiStack>) {
+        let all = self.unit_cycles.len();
+        let kept: Vec<usize> = (0..all.div_ceil(2))
+            .map(|pair| (2 * pair + SamplingPlan::stays(level, pair as u64)).min(all - 1))
+            .collect();
+        self.unit_cycles = kept.iter().map(|&at| self.unit_cycles[at]).collect();
+        self.unit_inserted = kept.iter().map(|&at| self.unit_inserted[at]).collect();
+        self.unit_events = kept.iter().map(|&at| self.unit_events[at]).collect();
+        *stacks = kept.iter().map(|&at| stacks[at]).collect();
+        self.cpi = CpiStack::default();
+        for stack in stacks {
+            self.cpi.merge(stack);
+        }
+    }
 }
 
 /// How many units a functional pass may be ahead of what units have taught it.
@@ -198,6 +122,9 @@ pub struct SampledRun<E: DecodeEditor = NoEditor> {
     /// Timed units that are still needed.
     units: BTreeMap<u64, Unit>,
     samples: Samples,
+    /// How often the units so far have been thinned, and the commit slots of each of them as long as they may be again.
+    thinned: u32,
+    stacks: Vec<CpiStack>,
 }
 
 impl SampledRun {
@@ -242,7 +169,12 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             noted: 0,
             passed: VecDeque::new(),
             units: BTreeMap::new(),
-            samples: Samples::default(),
+            samples: Samples {
+                period: plan.length(0),
+                ..Samples::default()
+            },
+            thinned: 0,
+            stacks: Vec::new(),
         })
     }
 
@@ -310,15 +242,14 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
     }
 
     fn run_until(&mut self, end: u64, crew: &Crew<E>) -> Result<Stop, SamplingError> {
-        let SamplingPlan { period, .. } = self.plan;
         loop {
             let done = self.instructions();
             // A sequence that holds its trigger twice may go beyond.
             if done >= end {
                 return Ok(Stop::Limit);
             }
-            let unit = done / period;
-            let places = self.plan.places(unit);
+            let period = self.plan.period_at(done);
+            let (unit, places) = (period.unit, self.plan.places(period));
             if done == places.begin && self.next == unit {
                 self.begin_unit(crew)?;
             }
@@ -328,7 +259,7 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             }
             let next = [places.begin, places.measured, places.end];
             let next = next.into_iter().find(|&place| place > done);
-            let ahead = next.unwrap_or((unit + 1) * period) - done;
+            let ahead = next.unwrap_or(period.end()) - done;
             let stop = self.go_on(ahead.min(end - done));
             self.note_events();
             if stop != Stop::Limit {
@@ -340,8 +271,8 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
     /// Behind a unit: what warming met in it.
     fn note_events(&mut self) {
         let done = self.instructions();
-        let unit = done / self.plan.period;
-        let units = unit + u64::from(done >= self.plan.places(unit).end);
+        let period = self.plan.period_at(done);
+        let units = period.unit + u64::from(done >= self.plan.places(period).end);
         if units > self.unpublished + self.passed.len() as u64 {
             let events = self.warm.events();
             let met = std::array::from_fn(|i| events[i] - self.before_unit[i]);
@@ -431,72 +362,38 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
 
     /// Units that the program has passed become samples, in their order.
     fn publish(&mut self) {
-        let passed = self.instructions() / self.plan.period;
+        let passed = self.plan.period_at(self.instructions()).unit;
         while self.unpublished < passed
             && let Some(unit) = self.units.get(&self.unpublished)
         {
             self.samples.timed_instructions += unit.instructions;
             let events = self.passed.pop_front().unwrap_or_default();
-            if let Some(measured) = &unit.measured {
+            let is_head = self.unpublished == 0 && self.plan.head > 0;
+            if let Some(measured) = unit.measured.as_ref().filter(|_| is_head) {
+                let places = self.plan.places(self.plan.period_of(0));
+                self.samples.head = Head {
+                    instructions: places.end,
+                    cycles: measured.cycles,
+                    events,
+                };
+            } else if let Some(measured) = &unit.measured {
+                let level = self.plan.period_of(self.unpublished).level;
+                while self.thinned < level {
+                    self.thinned += 1;
+                    self.samples.thin(self.thinned, &mut self.stacks);
+                    self.samples.period = self.plan.length(self.thinned);
+                }
                 self.samples.unit_events.push(events);
                 self.samples.unit_cycles.push(measured.cycles);
                 self.samples.unit_inserted.push(measured.inserted);
                 self.samples.cpi.merge(&measured.cpi);
+                if level < self.plan.doublings {
+                    self.stacks.push(measured.cpi);
+                }
             }
             self.unpublished += 1;
         }
         self.samples.events = self.warm.events();
         self.units = self.units.split_off(&self.unpublished.min(self.untaught));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn units_lie_at_drawn_places_of_their_periods_behind_drawn_warm_ups() {
-        let plan = SamplingPlan {
-            period: 10_000,
-            warm_up: 2000,
-            unit: 1000,
-        };
-        let (mut sevenths, mut warm_ups) = ([0; 7], [0; 4]);
-        for unit in 0..700 {
-            let places = plan.places(unit);
-            assert_eq!(places, plan.places(unit));
-            let warm_up = places.measured - places.begin;
-            assert!((1000..=3000).contains(&warm_up), "{warm_up}");
-            warm_ups[((warm_up - 1000) / 500).min(3) as usize] += 1;
-            assert_eq!(places.end - places.measured, plan.unit);
-            assert_eq!(
-                (places.begin / 10_000, (places.end - 1) / 10_000),
-                (unit, unit)
-            );
-            sevenths[(places.begin % 10_000 / 1000).min(6) as usize] += 1;
-        }
-        // 100 each, with a standard deviation of 9.3.
-        assert!(
-            sevenths.iter().all(|n| (60..140).contains(n)),
-            "{sevenths:?}"
-        );
-        // 175 each, with a standard deviation of 11.5.
-        assert!(
-            warm_ups.iter().all(|n| (130..220).contains(n)),
-            "{warm_ups:?}"
-        );
-    }
-
-    #[test]
-    fn a_unit_with_its_warm_up_may_fill_its_period() {
-        let plan = SamplingPlan {
-            period: 3000,
-            warm_up: 2000,
-            unit: 1000,
-        };
-        for unit in 0..100 {
-            let places = plan.places(unit);
-            assert!(places.begin >= 3000 * unit && places.end <= 3000 * (unit + 1));
-        }
     }
 }

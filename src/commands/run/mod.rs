@@ -76,11 +76,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let order = Order {
         by_function: args.by_function,
         trace: window.map(|window| KanataLog::new(isa, window, TRACE_INSTRUCTIONS)),
-        sampling: args.sample.then_some(SamplingPlan {
-            period: args.sample_period,
-            warm_up: args.sample_warm_up,
-            unit: args.sample_unit,
-        }),
+        sampling: args.sample.then(|| sampling(args)),
         jobs: args.jobs,
     };
     let ran = execute(lab, machine.as_ref(), productions.as_ref(), order)?;
@@ -97,6 +93,15 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         productions,
     });
     let statistics = Statistics::new(&ran, &image, with);
+    if let Some(sampling) = &statistics.sampling
+        && sampling.units < FEW_UNITS
+    {
+        say!(
+            "hps: warning: only {} units were timed, so that the IPC is known to {:.0}%; the run without --sample is exact",
+            sampling.units,
+            100.0 * sampling.cpi.half_width / sampling.cpi.mean
+        );
+    }
     if let (Some(file), Some(path)) = (&mut stats_file, &args.stats_out) {
         write_statistics(file, &statistics)
             .with_context(|| format!("{}: the statistics cannot be written", path.display()))?;
@@ -105,6 +110,28 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         say!("{}", summary::render(&statistics).trim_end());
     }
     Ok((ran.stop.exit_code(ran.process.image.isa) & 0xff) as u8)
+}
+
+/// Fewer units than these say little.
+const FEW_UNITS: u64 = 50;
+
+/// How the run is sampled. Nothing is known of its length; a period that is given is kept to.
+fn sampling(args: &RunArgs) -> SamplingPlan {
+    let whole = SamplingPlan::for_any_length();
+    let plan = SamplingPlan {
+        period: args.sample_period.unwrap_or(whole.period),
+        warm_up: args.sample_warm_up,
+        unit: args.sample_unit,
+        doublings: 0,
+        head: whole.head,
+    };
+    if args.sample_period.is_some() {
+        return plan;
+    }
+    // Long units do not fit into the shortest periods.
+    let doublings = (0..=whole.doublings).rev();
+    let mut plans = doublings.map(|doublings| SamplingPlan { doublings, ..plan });
+    plans.find(|plan| plan.validate().is_ok()).unwrap_or(plan)
 }
 
 /// Names the options that would have allowed what the program was refused.

@@ -194,7 +194,7 @@ impl SamplingDocument {
             sampling_half_width,
         } = cycles_per_instruction(machine, plan, samples, instructions);
         (!samples.unit_cycles.is_empty()).then_some(SamplingDocument {
-            period_instructions: plan.period,
+            period_instructions: samples.period,
             warm_up_instructions: plan.warm_up,
             unit_instructions: plan.unit,
             units: samples.unit_cycles.len() as u64,
