@@ -9,6 +9,7 @@ mod claims;
 mod data;
 mod edge_samples;
 mod measure;
+mod not_covered;
 pub mod order;
 
 use hps_dcpi::collect::Follow;

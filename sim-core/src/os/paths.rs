@@ -20,6 +20,8 @@
 //!   below them: their files tell of the host and of the simulator. The kernel stops at each mount (`RESOLVE_NO_XDEV`);
 //!   paths that cross one are walked, and the file system of each name is looked at.
 
+mod text;
+
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -32,6 +34,8 @@ use crate::host::sys::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use crate::host::sys::ffi::{OsStrExt, OsStringExt};
 use crate::host::sys::rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags, Stat};
 use crate::host::sys::{libc, rustix};
+
+pub(super) use text::{GuestPath, joined};
 
 /// Longest path, with its zero (`PATH_MAX`).
 pub(super) const PATH_MAX: usize = 4096;
@@ -63,69 +67,6 @@ const ABOUT_HOST: [i64; 16] = [
 /// How places are held: neither content nor devices are opened, links are not followed.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const HOLD_FOLDER: OFlags = HOLD.union(OFlags::DIRECTORY);
-
-/// A place in the guest's tree as text, to tell the guest of it and to derive numbers from it. Nothing
-/// is ever opened by it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct GuestPath(Vec<u8>);
-
-impl GuestPath {
-    /// A path that is written with its leading `/`, without `.`, `..` and empty names.
-    pub(super) fn new(text: &[u8]) -> GuestPath {
-        GuestPath(text.strip_suffix(b"/").unwrap_or(text).to_vec())
-    }
-
-    /// The path as the guest writes it.
-    pub(super) fn text(&self) -> Vec<u8> {
-        if self.0.is_empty() {
-            b"/".to_vec()
-        } else {
-            self.0.clone()
-        }
-    }
-
-    /// A number that stands for the file: FNV-1a of its path. The host's numbers would differ
-    /// from host to host.
-    pub(super) fn inode(&self) -> u64 {
-        let text: &[u8] = if self.0.is_empty() { b"/" } else { &self.0 };
-        text.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        })
-    }
-
-    pub(super) fn child(&self, name: &OsStr) -> GuestPath {
-        GuestPath([&self.0, &b"/"[..], name.as_bytes()].concat())
-    }
-
-    pub(super) fn parent(&self) -> GuestPath {
-        let end = self.0.iter().rposition(|&b| b == b'/').unwrap_or(0);
-        GuestPath(self.0[..end].to_vec())
-    }
-}
-
-/// The text of the place that `path` names from `base` on, without `.` and `..`.
-pub(super) fn joined(base: &[u8], path: &[u8]) -> Vec<u8> {
-    let base = if path.first() == Some(&b'/') {
-        &[]
-    } else {
-        base
-    };
-    let mut text = Vec::new();
-    for name in [base, path]
-        .into_iter()
-        .flat_map(|path| path.split(|&b| b == b'/'))
-    {
-        match name {
-            b"" | b"." => {}
-            b".." => text.truncate(text.iter().rposition(|&b| b == b'/').unwrap_or(0)),
-            name => {
-                text.push(b'/');
-                text.extend(name);
-            }
-        }
-    }
-    text
-}
 
 /// A folder inside the root, held by an `O_PATH` descriptor.
 pub(super) type Folder = Arc<OwnedFd>;
