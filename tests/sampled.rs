@@ -75,7 +75,9 @@ fn programs_run_as_ever_and_the_ipc_is_near() {
                 );
                 // The first period is timed whole.
                 let first = u64::from(samples.period == any_length.period >> any_length.doublings);
-                assert_eq!(instructions / samples.period - first, units, "{name}");
+                // Units are thinned with the first one behind them: until then one longer period may have begun.
+                let periods = instructions / samples.period - first;
+                assert!((units..=units + 1).contains(&periods), "{name}: {periods}");
                 assert_eq!(samples.head.instructions, 6250);
             }
             cycles_per_instruction(&machine, &plan, samples, instructions).cpi
