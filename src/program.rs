@@ -9,7 +9,7 @@ use hps_lab::{
 use hps_sim_core::asm::program::assemble;
 use hps_sim_core::host;
 use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::os::{Output, Owner, Stdin};
 use hps_workloads::{Size, suite};
 
 use crate::cli::{GuestArgs, RegionArgs};
@@ -36,6 +36,11 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
         cwd: guest.cwd.clone(),
         env,
         seed: guest.seed,
+        owner: Owner {
+            uid: guest.uid,
+            gid: guest.gid.unwrap_or(guest.uid),
+        },
+        start_seconds: guest.start_time,
         threads: ThreadRules {
             slice_ns: guest.time_slice,
             seed: guest.thread_seed,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hps_sim_core::os::{Output, Stdin, ThreadRules};
+use hps_sim_core::os::{EPOCH_SECONDS, Output, Owner, Stdin, ThreadRules};
 use hps_sim_core::process::ProcessConfig;
 
 /// The files that a program sees.
@@ -81,6 +81,10 @@ pub struct GuestOptions {
     pub env: Vec<(String, String)>,
     /// Seed of all randomness that the program can see.
     pub seed: u64,
+    /// User and group of the program, whose all files are.
+    pub owner: Owner,
+    /// The date on which the run begins, in seconds since 1970. `None`: a fixed one.
+    pub start_seconds: Option<u64>,
     /// How its threads share the processor.
     pub threads: ThreadRules,
     /// Limits of the run.
@@ -106,6 +110,8 @@ impl GuestOptions {
             root,
             writable,
             seed: self.seed,
+            owner: self.owner,
+            start_seconds: self.start_seconds.unwrap_or(EPOCH_SECONDS),
             threads: self.threads,
             stdin: self.stdin.clone(),
             stdout: self.stdout,

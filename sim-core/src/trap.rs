@@ -21,6 +21,11 @@ pub enum TrapCause {
         /// The first byte refused.
         addr: u64,
     },
+    /// An access to a page of a file's mapping that lies behind the end of the file.
+    BehindFile {
+        /// The first byte refused.
+        addr: u64,
+    },
     /// An atomic access that is not naturally aligned.
     MisalignedAtomic {
         /// The address of the access.
@@ -70,6 +75,10 @@ impl fmt::Display for TrapCause {
             TrapCause::StoreFault { addr } => {
                 write!(f, "write to {addr:#x}, which is not writable")
             }
+            TrapCause::BehindFile { addr } => write!(
+                f,
+                "access to {addr:#x}, which lies behind the end of the file that is mapped there"
+            ),
             TrapCause::MisalignedAtomic { addr } => {
                 write!(f, "atomic access to {addr:#x}, which is not aligned")
             }

@@ -105,7 +105,7 @@ fn modes_owners_and_times_are_accepted_and_not_kept() {
             // fchmod, fchown, futimens; fchmodat, fchownat, utimensat
             for (number, args) in [
                 (52, &[fd, 0o600][..]),
-                (55, &[fd, 0, 0]),
+                (55, &[fd, 1000, 1000]),
                 (88, &[fd, 0, 0, 0]),
             ] {
                 assert_eq!(guest.call(number, args), expected, "call {number}");
@@ -115,7 +115,7 @@ fn modes_owners_and_times_are_accepted_and_not_kept() {
                     "call {number}"
                 );
             }
-            for (number, rest) in [(53, &[0o600][..]), (54, &[0, 0, 0]), (88, &[0, 0])] {
+            for (number, rest) in [(53, &[0o600][..]), (54, &[1000, 1000, 0]), (88, &[0, 0])] {
                 let path = guest.path("/file");
                 assert_eq!(
                     guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()),

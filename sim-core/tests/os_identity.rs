@@ -2,6 +2,7 @@
 
 use crate::os_support::*;
 use hps_sim_core::image::Isa;
+use hps_sim_core::os::EPOCH_SECONDS;
 use hps_sim_core::process::ProcessConfig;
 
 /// The guest's process, user and group.
@@ -220,7 +221,7 @@ fn clocks_cannot_be_set() {
         );
         guest.put_words(BUFFER, &[0]);
         assert_eq!(guest.call(171, &[BUFFER]), 5);
-        assert_eq!(guest.word(BUFFER + 72), 1_000_000_000);
+        assert_eq!(guest.word(BUFFER + 72), EPOCH_SECONDS);
         assert_eq!(guest.word(BUFFER + 88), 10_000);
     });
 }

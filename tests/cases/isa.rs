@@ -116,12 +116,30 @@ fn blocks_are_zeroed_and_pairs_are_swapped_in_all_modes() {
 }
 
 #[test]
-fn a_program_that_is_built_for_missing_extensions_is_refused_with_what_would_do() {
+fn a_program_that_dies_of_a_missing_extension_is_told_what_would_do() {
     let flags = ["-nostdlib", "-march=rv64gc_zba", "-Wa,-march=rv64gcv_zba"];
     let program = build(Isa::Riscv64, "needs_vector.S", &flags);
     run_in_all_modes(&[], &[&program], |mode, run| {
-        assert_eq!(run.code, 2, "{mode}: {}", run.stderr);
+        assert_eq!(run.code, 132, "{mode}: {}", run.stderr);
         let said = "missing here (v); build it with -march=rv64gc_zba";
         assert!(run.stderr.contains(said), "{mode}: {}", run.stderr);
+    });
+}
+
+#[test]
+fn a_program_runs_that_only_contains_code_for_an_extension_that_is_missing() {
+    const VECTOR: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/cases/guest/squares_by_vector.S"
+    );
+    let flags = ["-O2", "-Wa,-march=rv64gcv", VECTOR];
+    let program = build(Isa::Riscv64, "may_use_vector.c", &flags);
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        assert_eq!(
+            String::from_utf8_lossy(&run.stdout),
+            "scalar 285\n",
+            "{mode}"
+        );
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{mode}");
     });
 }

@@ -51,6 +51,11 @@ fn pages_of_a_private_mapping_have_the_content_of_the_file_again() {
 }
 
 #[test]
+fn pages_behind_the_end_of_a_mapped_file_raise_sigbus() {
+    prints_in_a_root("behind_file.c", include_str!("guest/behind_file.txt"));
+}
+
+#[test]
 fn calls_on_memory_refuse_what_linux_refuses() {
     prints_in_a_root("memory_errnos.c", include_str!("guest/memory_errnos.txt"));
 }

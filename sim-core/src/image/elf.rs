@@ -7,7 +7,7 @@ use goblin::elf::header::{self, Header};
 use goblin::elf::program_header::{self, ProgramHeader};
 use goblin::elf::section_header;
 
-use super::{LoadError, ProgramHeaders, Segment, riscv_attributes};
+use super::{Lacking, LoadError, ProgramHeaders, Segment, riscv_attributes};
 use crate::isa::Isa;
 use crate::memory::{Memory, Perm, page_align_down};
 use crate::os::OsInterface;
@@ -46,6 +46,7 @@ pub(super) struct Layout {
     pub is_pie: bool,
     pub load_bias: u64,
     pub has_executable_stack: bool,
+    pub lacking: Option<Lacking>,
 }
 
 /// Builds errors that name the file.
@@ -148,7 +149,6 @@ pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
     let is_pie = check_header(&header, &check)?;
     let headers = program_headers(bytes, &header, &check)?;
     check_kinds(&headers, &check)?;
-    check_instructions(bytes, &headers, isa, file)?;
     let load_bias = if is_pie { layout::PIE_BASE } else { 0 };
     let page_bytes = OsInterface::Linux.page_bytes(isa);
     let segments = segments(bytes, &headers, load_bias, page_bytes, &check)?;
@@ -165,6 +165,7 @@ pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
         },
         is_pie,
         load_bias,
+        lacking: lacking(bytes, &headers, isa),
         has_executable_stack: headers.iter().any(|h| {
             h.p_type == program_header::PT_GNU_STACK && h.p_flags & program_header::PF_X != 0
         }),
@@ -310,25 +311,13 @@ fn check_kinds(headers: &[ProgramHeader], check: &Check<'_>) -> Result<(), LoadE
     Ok(())
 }
 
-/// A program that was built for instructions that do not exist here would die of them later.
-fn check_instructions(
-    bytes: &[u8],
-    headers: &[ProgramHeader],
-    isa: Isa,
-    file: &str,
-) -> Result<(), LoadError> {
+/// The extensions that the file says it is built for and that do not exist here.
+fn lacking(bytes: &[u8], headers: &[ProgramHeader], isa: Isa) -> Option<Lacking> {
     let arch = match isa {
-        Isa::Riscv64 => riscv_attributes::arch(bytes, headers),
-        Isa::Alpha => None,
+        Isa::Riscv64 => riscv_attributes::arch(bytes, headers)?,
+        Isa::Alpha => return None,
     };
-    match arch.as_deref().and_then(riscv_attributes::lacking) {
-        None => Ok(()),
-        Some(lacking) => Err(LoadError::Instructions {
-            file: file.to_owned(),
-            extensions: lacking.extensions.join(", "),
-            march: lacking.march,
-        }),
-    }
+    riscv_attributes::lacking(&arch)
 }
 
 fn segments(

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use self::lines::SourceLines;
+pub use self::riscv_attributes::Lacking;
 use crate::host;
 use crate::memory::Perm;
 use crate::os::OsInterface;
@@ -63,19 +64,6 @@ pub enum LoadError {
         place: String,
         /// What is wrong with it.
         problem: String,
-    },
-    /// The program was built for instructions that do not exist here.
-    #[error(
-        "{file}: .riscv.attributes: it is built for extensions that are missing here ({extensions}); build it with \
-         -march={march}, or see hps doctor for all that there is"
-    )]
-    Instructions {
-        /// The file.
-        file: String,
-        /// The extensions, by their names.
-        extensions: String,
-        /// What would do for `-march`.
-        march: String,
     },
     /// The program cannot be placed in guest memory.
     #[error("{file}: {place}: {problem}; {remedy}")]
@@ -178,6 +166,9 @@ pub struct ProgramImage {
     pub load_bias: u64,
     /// The file asks for a stack whose content can be executed (`PT_GNU_STACK` with `PF_X`).
     pub has_executable_stack: bool,
+    /// Extensions that the file says it is built for and that do not exist here. A part of the program may use them
+    /// where it finds them.
+    pub lacking: Option<Lacking>,
     /// SHA-256 of the file, in hexadecimal; of a program that a process executes, of its [needed
     /// bytes](Self::needed_bytes), which of a usual file are all.
     pub hash: String,
@@ -254,6 +245,7 @@ impl ProgramImage {
             is_pie: layout.is_pie,
             load_bias: layout.load_bias,
             has_executable_stack: layout.has_executable_stack,
+            lacking: layout.lacking,
             hash: hex(&Sha256::digest(bytes)),
             symbols,
             bytes: bytes.into(),
@@ -295,6 +287,7 @@ impl ProgramImage {
             is_pie: false,
             load_bias: 0,
             has_executable_stack: false,
+            lacking: None,
             hash: hex(&Sha256::digest(bytes)),
             symbols,
             bytes: bytes.into(),

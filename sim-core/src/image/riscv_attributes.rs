@@ -73,9 +73,9 @@ fn uleb(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// What a program needs that does not exist here.
+/// Extensions that a program is built for, at least in part, and that do not exist here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lacking {
+pub struct Lacking {
     /// The extensions, by their names.
     pub extensions: Vec<String>,
     /// The instruction set without them, for `-march`.

@@ -68,6 +68,7 @@ impl Memory {
             *mine = *mine & bits::WRITTEN | theirs & TAKEN;
         }
         self.regions = source.regions.clone();
+        self.absent.clone_from(&source.absent);
         let fresh: Vec<_> = source
             .used
             .iter()

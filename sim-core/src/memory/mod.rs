@@ -12,6 +12,7 @@
 //! never exceed twice [`Memory::limit_bytes`]. What a memory shares with its copies ([`sharing`]) comes on top, with
 //! about twice its pages.
 
+mod absent;
 mod access;
 mod first_writes;
 mod follow;
@@ -29,6 +30,7 @@ mod sharing;
 mod tracked;
 mod view;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use self::high::High;
@@ -172,6 +174,8 @@ pub struct Memory {
     regions: Regions,
     /// What has ever been mapped. Outside of it all page bytes are 0.
     used: Regions,
+    /// Mapped pages that were taken away, with the permissions that they had.
+    absent: BTreeMap<usize, Perm>,
     mapped_bytes: u64,
     /// Pages with [`bits::RESERVED`].
     reserved_pages: u64,
@@ -253,6 +257,7 @@ impl Memory {
             high: None,
             regions: Regions::default(),
             used: Regions::default(),
+            absent: BTreeMap::new(),
             mapped_bytes: 0,
             reserved_pages: 0,
             is_refused: false,
@@ -424,6 +429,7 @@ impl Memory {
             };
             *byte = (*byte & !(bits::PERM | bits::FAST_W)) | perm.0 | fast;
         }
+        self.protect_absent(&range, perm);
         self.slow_tracked_down();
         self.slow_shared_down(&range);
         self.code_epoch += u64::from(code);
@@ -461,6 +467,7 @@ impl Memory {
         /// Large reservations are looked at in parts of this many pages.
         const PART: usize = 4096;
         let mut code = false;
+        self.forget_absent(&range);
         for part in self.regions.remove(range) {
             let reserved = self.reserved_in(&part);
             self.reserved_pages -= reserved;

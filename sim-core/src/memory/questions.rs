@@ -30,19 +30,35 @@ impl Memory {
         self.peak_written_pages * PAGE_SIZE
     }
 
-    /// The mapped ranges in ascending order, each of one set of permissions.
+    /// The mapped ranges in ascending order, each of one set of permissions, as the program has given them.
     pub fn mapped_parts(&self) -> impl Iterator<Item = (Range<u64>, Perm)> + '_ {
-        self.regions.iter().flat_map(|range| {
+        self.regions.iter().flat_map(move |range| {
             let mut start = range.start;
             let same = |a: &u8, b: &u8| a & bits::PERM == b & bits::PERM;
             self.page_bytes(page_indices(&range))
                 .chunk_by(same)
-                .map(move |pages| {
+                .flat_map(move |pages| {
                     let part = start..start + pages.len() as u64 * PAGE_SIZE;
                     start = part.end;
-                    (part, Perm(pages[0] & bits::PERM))
+                    self.given_parts(part, Perm(pages[0] & bits::PERM))
                 })
         })
+    }
+
+    /// A range with one set of permissions, in parts of the permissions that the program has given them.
+    fn given_parts(&self, range: Range<u64>, perm: Perm) -> Vec<(Range<u64>, Perm)> {
+        if perm != Perm::NONE || self.absent.is_empty() {
+            return vec![(range, perm)];
+        }
+        let mut parts: Vec<(Range<u64>, Perm)> = Vec::new();
+        for at in range.step_by(PAGE_SIZE as usize) {
+            let perm = self.given_permissions(page_of(at));
+            match parts.last_mut() {
+                Some((part, known)) if *known == perm => part.end = at + PAGE_SIZE,
+                _ => parts.push((at..at + PAGE_SIZE, perm)),
+            }
+        }
+        parts
     }
 
     /// The most that may be mapped, in bytes.
@@ -84,11 +100,11 @@ impl Memory {
         self.page_byte(page_of(addr)) & bits::WRITTEN != 0
     }
 
-    /// Permissions of the page that holds `addr`; `None` where nothing is mapped.
+    /// Permissions that the program has given the page that holds `addr`; `None` where nothing is mapped.
     #[must_use]
     pub fn permissions(&self, addr: u64) -> Option<Perm> {
         let mapped = addr < Self::LIMIT && self.regions.contains(addr);
-        mapped.then(|| Perm(self.page_byte(page_of(addr)) & bits::PERM))
+        mapped.then(|| self.given_permissions(page_of(addr)))
     }
 
     /// The mapped parts of `range` in ascending order. Neighbours are merged.

@@ -36,6 +36,7 @@ impl Memory {
         }
         self.regions = Regions::default();
         self.used = Regions::default();
+        self.absent.clear();
         self.mapped_bytes = 0;
         self.reserved_pages = 0;
         self.is_refused = false;

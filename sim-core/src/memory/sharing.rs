@@ -221,6 +221,7 @@ impl Memory {
         }
         self.limit_bytes = source.limit_bytes;
         self.regions = source.regions.clone();
+        self.absent.clone_from(&source.absent);
         self.used = source.used.clone();
         self.mapped_bytes = source.mapped_bytes;
         self.reserved_pages = source.reserved_pages;

@@ -2,6 +2,7 @@
 //! structures, flags, the error convention and signal frames. Everything else in this module is
 //! common to them; another one adds an implementation of [`Abi`].
 
+use super::Owner;
 use super::errno::Errno;
 use super::flags::{MapRules, OpenRules, SyncRules};
 use super::numbers::Call;
@@ -92,12 +93,26 @@ pub struct FileStat {
     pub size_bytes: u64,
     /// Every time stamp, in seconds since 1970.
     pub time_seconds: u64,
+    /// Whose it is.
+    pub owner: Owner,
 }
 
 /// Size of a block of a file, as reported, in bytes.
 pub const BLOCK_BYTES: u32 = 4096;
 
 impl FileStat {
+    /// Nothing but a link: owner and times are those of all files and are filled in last.
+    pub(super) const UNFILLED: FileStat = FileStat {
+        device: 0,
+        inode: 0,
+        mode: 0,
+        links: 1,
+        rdev: 0,
+        size_bytes: 0,
+        time_seconds: 0,
+        owner: Owner { uid: 0, gid: 0 },
+    };
+
     /// Space that the file takes, in units of 512 bytes.
     #[must_use]
     pub fn blocks(&self) -> u64 {

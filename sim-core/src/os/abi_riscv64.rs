@@ -13,7 +13,6 @@ use super::numbers::Call;
 use super::record::{Record, read_words};
 use super::signals::{AltStack, SIGINFO_BYTES, Signal, SignalRules};
 use super::sockets::{SocketOption, SocketRules};
-use super::{GID, UID};
 use crate::bus::MemFault;
 use crate::hart::{Hart, NO_RESERVATION};
 use crate::inst::reg;
@@ -67,7 +66,7 @@ numbers! {
     36 Symlinkat 37 Linkat 198 Socket 199 Socketpair 200 Bind 201 Listen 202 Accept 203 Connect 204 Getsockname
     205 Getpeername 206 Sendto 207 Recvfrom 208 Setsockopt 209 Getsockopt 210 Shutdown 211 Sendmsg 212 Recvmsg
     242 Accept4 243 Recvmmsg 269 Sendmmsg
-    92 Personality 171 Adjtimex 435 Clone3 436 CloseRange 439 Faccessat2 441 EpollPwait2
+    90 Capget 91 Capset 92 Personality 171 Adjtimex 435 Clone3 436 CloseRange 439 Faccessat2 441 EpollPwait2
 }
 
 /// `O_*` of the generic ABI.
@@ -290,8 +289,8 @@ impl Abi for Riscv64 {
             .u64(stat.inode)
             .u32(stat.mode)
             .u32(stat.links)
-            .u32(UID)
-            .u32(GID)
+            .u32(stat.owner.uid)
+            .u32(stat.owner.gid)
             .u64(stat.rdev)
             .pad_to(48)
             .u64(stat.size_bytes)
@@ -404,6 +403,7 @@ mod tests {
             rdev: 4,
             size_bytes: 513,
             time_seconds: 5,
+            owner: crate::os::Owner::default(),
         };
         let bytes = Riscv64.stat(&stat, StatFormat::Native);
         assert_eq!(bytes.len(), 128);

@@ -21,6 +21,7 @@ impl Linux {
             return Err(Errno::EBADF);
         }
         self.writable_root()?;
+        self.check_owned()?;
         let mode = permissions(mode)?;
         match kind {
             Kind::File(file) => fs::fchmod(file, mode)?,
@@ -42,7 +43,30 @@ impl Linux {
         let place = self.resolve(dirfd, &path, true)?;
         let node = place.existing()?;
         self.writable_root()?;
+        self.check_owned()?;
         set_mode(node, permissions(mode)?)?;
+        Ok(0)
+    }
+
+    /// All files are the user's as whom the program was started.
+    fn check_owned(&self) -> Result<(), Errno> {
+        match self.credentials.owns(self.owner) {
+            true => Ok(()),
+            false => Err(Errno::EPERM),
+        }
+    }
+
+    /// `fchownat`.
+    pub(super) fn chown_at(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        self.change_at(mem, a)?;
+        self.credentials.check_new_owner(self.owner, [a[2], a[3]])?;
+        Ok(0)
+    }
+
+    /// `fchown`.
+    pub(super) fn chown_open(&self, a: &[u64; 6]) -> Result<u64, Errno> {
+        self.change_open(a[0])?;
+        self.credentials.check_new_owner(self.owner, [a[1], a[2]])?;
         Ok(0)
     }
 

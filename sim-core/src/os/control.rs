@@ -74,6 +74,11 @@ impl Linux {
 }
 
 impl ThreadAttributes {
+    /// Whether capabilities stay permitted when the user changes (`PR_SET_KEEPCAPS`).
+    pub(super) fn keeps_capabilities(&self) -> bool {
+        self.keeps_capabilities
+    }
+
     /// `personality`: every one is kept, and none has an effect.
     pub(super) fn set_personality(&mut self, wanted: u64) -> u64 {
         const ASK: u32 = u32::MAX;
@@ -111,6 +116,9 @@ impl Linux {
         const GET_NO_NEW_PRIVS: u32 = 39;
         const SET_THP_DISABLE: u32 = 41;
         const GET_THP_DISABLE: u32 = 42;
+        if let Some(result) = self.control_capabilities(a) {
+            return result;
+        }
         let [option, value, ..] = *a;
         let rest_is_zero = a[2..5] == [0; 3];
         let shared = &mut self.attributes;

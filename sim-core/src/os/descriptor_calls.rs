@@ -6,6 +6,7 @@ use super::Linux;
 use super::abi::{FcntlCommand, IoctlRequest, OpenFlags};
 use super::descriptors::{Kind, OpenFile, PipeEnd};
 use super::errno::Errno;
+use super::identity::capability;
 use super::locks::SetMode;
 use super::record::Record;
 use crate::host::sys::rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -220,7 +221,8 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         let size = size.max(self.abi.page_bytes()).next_power_of_two();
-        if size > MOST_BYTES && size > pipe.capacity as u64 {
+        let is_larger = size > MOST_BYTES && size > pipe.capacity as u64;
+        if is_larger && !self.may(capability::SYS_RESOURCE) {
             return Err(Errno::EPERM);
         }
         if pipe.buffer.len() as u64 > size {

@@ -5,7 +5,7 @@ use super::errno::Errno;
 use super::limits::LOOK_WORK;
 use super::numbers::Call;
 use super::time::TimeFormat;
-use super::{GID, GivesUp, Linux, Served, SyscallResult, UID, identity, schedule, time};
+use super::{GivesUp, Linux, Served, SyscallResult, schedule};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -19,6 +19,7 @@ impl Linux {
 
     /// Serves the call that is in the registers of `thread`.
     pub(super) fn serve_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
+        self.caller = thread.tid;
         let number = self.abi.call_number(&thread.hart);
         let arguments = self.abi.arguments(&thread.hart);
         self.write_back(mem);
@@ -56,7 +57,7 @@ impl Linux {
             Some((call, arguments)) => {
                 let mut result = self.serve(call, thread, mem, &arguments);
                 if let Ok(value) = result
-                    && self.mappings.has_shared()
+                    && self.mappings.has_files()
                     && let Err(errno) = self.show_changes(mem, call, &arguments, value)
                 {
                     result = Err(errno);
@@ -139,7 +140,7 @@ impl Linux {
             Call::Wait4 => self.wait4(mem, a, false),
             Call::OsfWait4 => self.wait4(mem, a, true),
             Call::Waitid => self.waitid(mem, a),
-            Call::Settimeofday => Err(Errno::EPERM),
+            Call::Settimeofday => self.settimeofday(mem, a),
             // glibc and musl do without them.
             Call::Rseq => Err(Errno::ENOSYS),
             Call::RiscvHwprobe => Linux::riscv_hwprobe(mem, a),
@@ -227,7 +228,9 @@ impl Linux {
             | Call::Getresuid
             | Call::Getresgid
             | Call::Getgroups
-            | Call::Setgroups => self.serve_identity(call, mem, a),
+            | Call::Setgroups
+            | Call::Capget
+            | Call::Capset => self.serve_identity(call, thread, mem, a),
             Call::Getpriority
             | Call::OsfGetpriority
             | Call::Setpriority
@@ -264,47 +267,6 @@ impl Linux {
         }
     }
 
-    /// Who the process is. Some interfaces return the parent or the effective owner as well.
-    fn identity(&mut self, call: Call, thread: &Thread) -> u64 {
-        let parent = u64::from(self.parent());
-        self.second_result = match call {
-            Call::Getxpid => Some(parent),
-            Call::Getxuid => Some(u64::from(UID)),
-            Call::Getxgid => Some(u64::from(GID)),
-            _ => None,
-        };
-        match call {
-            Call::Getppid => parent,
-            Call::Gettid => u64::from(thread.tid),
-            Call::Getuid | Call::Geteuid | Call::Getxuid => u64::from(UID),
-            Call::Getgid | Call::Getegid | Call::Getxgid => u64::from(GID),
-            _ => u64::from(self.pid),
-        }
-    }
-
-    fn serve_identity(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        match call {
-            Call::Getpgid => self.getpgid(a[0]),
-            Call::Getsid => self.getsid(a[0]),
-            Call::Setpgid => self.setpgid(a[0], a[1]),
-            Call::Setsid => self.setsid(),
-            Call::Setuid => identity::set_identity(a[0], UID),
-            Call::Setgid => identity::set_identity(a[0], GID),
-            Call::Setreuid => identity::change_identity(&a[..2], UID),
-            Call::Setregid => identity::change_identity(&a[..2], GID),
-            Call::Setresuid => identity::change_identity(&a[..3], UID),
-            Call::Setresgid => identity::change_identity(&a[..3], GID),
-            // These tell the identity before, and fail without a word.
-            Call::Setfsuid => Ok(u64::from(UID)),
-            Call::Setfsgid => Ok(u64::from(GID)),
-            Call::Getresuid => identity::write_identity(mem, a, UID),
-            Call::Getresgid => identity::write_identity(mem, a, GID),
-            Call::Getgroups => identity::supplementary_groups(a[0]),
-            Call::Setgroups => Err(Errno::EPERM),
-            _ => Err(Errno::ENOSYS),
-        }
-    }
-
     fn serve_scheduling(
         &mut self,
         call: Call,
@@ -317,13 +279,13 @@ impl Linux {
             // Numbers that cannot be mistaken for errors.
             Call::Getpriority => thread
                 .scheduling
-                .nice(a[0], a[1])
+                .nice(&self.credentials, a[0], a[1])
                 .map(|nice| (20 - nice) as u64),
             Call::OsfGetpriority => thread
                 .scheduling
-                .nice(a[0], a[1])
+                .nice(&self.credentials, a[0], a[1])
                 .map(|nice| i64::from(nice) as u64),
-            Call::Setpriority => thread.scheduling.set_nice(a),
+            Call::Setpriority => thread.scheduling.set_nice(&self.credentials, a),
             Call::SchedGetaffinity => self.sched_getaffinity(thread, mem, a),
             Call::SchedSetaffinity => self.sched_setaffinity(thread, mem, a),
             Call::SchedGetscheduler => thread.scheduling.policy(a[0]),
@@ -445,7 +407,7 @@ impl Linux {
             Call::OsfGettimeofday => self.gettimeofday32(mem, a),
             Call::OsfUsleepThread => self.usleep_thread(mem, a),
             Call::Sysinfo => self.sysinfo(mem, a[0]),
-            Call::ClockSettime => time::clock_settime(mem, a),
+            Call::ClockSettime => self.clock_settime(mem, a),
             Call::Adjtimex => self.adjtimex(mem, a[0]),
             _ => Err(Errno::ENOSYS),
         }
@@ -539,8 +501,8 @@ impl Linux {
             Call::Renameat2 => self.renameat(mem, a, a[4]),
             Call::Fchmod => self.fchmod(a[0], a[1]),
             Call::Fchmodat => self.fchmodat(mem, a),
-            Call::Fchown => self.change_open(a[0]),
-            Call::Fchownat => self.change_at(mem, a),
+            Call::Fchown => self.chown_open(a),
+            Call::Fchownat => self.chown_at(mem, a),
             // Without a path it is `futimens`.
             Call::Utimensat if a[1] == 0 => self.change_open(a[0]),
             Call::Utimensat => self.change_at(mem, a),
@@ -572,7 +534,11 @@ impl Linux {
             Call::Futex => self.futex(mem, a),
             Call::Prctl => self.prctl(thread, mem, a),
             Call::Membarrier => self.membarrier(a),
-            _ => Err(Errno::ENOSYS),
+            _ => {
+                let number = self.abi.call_number(&thread.hart);
+                self.warn_of_unserved(number, thread.hart.pc);
+                Err(Errno::ENOSYS)
+            }
         }
     }
 }

@@ -71,6 +71,34 @@ impl MappedFile {
         self.offset
     }
 
+    /// Lets the pages of the mapping end where a file of `size` bytes does, which had `before` bytes when this was done
+    /// last.
+    fn fit(
+        &self,
+        mem: &mut Memory,
+        range: Range<u64>,
+        page_bytes: u64,
+        (before, size): (u64, u64),
+    ) -> Result<(), Errno> {
+        let len = range.end - range.start;
+        let bytes = size.saturating_sub(self.offset).min(len);
+        // The length is one of whole pages.
+        let end = range.start + bytes.next_multiple_of(page_bytes).min(len);
+        if range.start < end {
+            for part in mem.give_back(range.start..end) {
+                self.skip(part.start - range.start).copy_to(mem, part)?;
+            }
+        }
+        if self.is_shared && size < before && bytes > 0 {
+            // The rest of the last page is not the file's any more.
+            let rest = range.start + bytes..end;
+            let zeros = vec![0; (rest.end - rest.start) as usize];
+            mem.write_bytes_forced(rest.start, &zeros)?;
+        }
+        mem.withhold(end..range.end);
+        Ok(())
+    }
+
     /// Copies the file to where it is mapped. Behind its end the pages stay as they are.
     pub(super) fn copy_to(&self, mem: &mut Memory, range: Range<u64>) -> Result<(), Errno> {
         let len = range.end - range.start;
@@ -95,9 +123,15 @@ pub(super) struct FileMappings {
     pub(super) ranges: Ranges<MappedFile>,
     /// Shared mappings of no file.
     pub(super) anonymous: Ranges<()>,
+    /// What children do not have (`MADV_DONTFORK`).
+    pub(super) kept_from_children: Ranges<()>,
+    /// What children have as zeros (`MADV_WIPEONFORK`).
+    pub(super) wiped_in_children: Ranges<()>,
     /// By device and number of the file, and whether it can be written. A file that is held open keeps its
     /// number.
     open: BTreeMap<((u64, u64), bool), Weak<File>>,
+    /// How many bytes the files had when their mappings were fitted last.
+    sizes: BTreeMap<(u64, u64), u64>,
 }
 
 impl FileMappings {
@@ -124,6 +158,10 @@ impl FileMappings {
                 if self.open.len() as u64 >= most {
                     return Err(Errno::ENFILE);
                 }
+                let open = &self.open;
+                self.sizes.retain(|file, _| {
+                    open.contains_key(&(*file, false)) || open.contains_key(&(*file, true))
+                });
                 let file = Arc::new(host.try_clone()?);
                 self.open.insert(key, Arc::downgrade(&file));
                 file
@@ -139,6 +177,48 @@ impl FileMappings {
         })
     }
 
+    /// Records that a file lies at `range`, where its content is, and takes away the pages behind its end.
+    pub(super) fn place(
+        &mut self,
+        mem: &mut Memory,
+        page_bytes: u64,
+        range: Range<u64>,
+        file: MappedFile,
+    ) -> Result<(), Errno> {
+        let (identity, size) = (file.identity, file.size()?);
+        file.fit(mem, range.clone(), page_bytes, (size, size))?;
+        self.ranges.insert(range, file);
+        self.fit(mem, page_bytes, Some(identity))
+    }
+
+    /// Lets the mappings of a file, or of all, end where the files do now: takes away pages behind an end, and gives
+    /// back those that lie before it again. Each access to a page that was taken away faults, and leads to SIGBUS.
+    pub(super) fn fit(
+        &mut self,
+        mem: &mut Memory,
+        page_bytes: u64,
+        identity: Option<(u64, u64)>,
+    ) -> Result<(), Errno> {
+        let mut sizes = BTreeMap::new();
+        for (range, file) in self.ranges.within(0..u64::MAX) {
+            if identity.is_some_and(|one| one != file.identity) {
+                continue;
+            }
+            let size = match sizes.get(&file.identity) {
+                Some(size) => *size,
+                None => file.size()?,
+            };
+            sizes.insert(file.identity, size);
+            let before = self.sizes.get(&file.identity).copied();
+            if before != Some(size) {
+                let sizes = (before.unwrap_or(size), size);
+                file.fit(mem, range, page_bytes, sizes)?;
+            }
+        }
+        self.sizes.append(&mut sizes);
+        Ok(())
+    }
+
     /// Gives the pages of files in `range` their content again.
     pub(super) fn restore(&self, mem: &mut Memory, range: Range<u64>) -> Result<(), Errno> {
         for (part, file) in self.ranges.within(range) {
@@ -149,21 +229,59 @@ impl FileMappings {
     }
 
     /// Records that `kept` bytes at `old` lie at `target` now.
-    pub(super) fn relocate(&mut self, old: u64, kept: u64, target: u64) {
+    pub(super) fn relocate(
+        &mut self,
+        mem: &mut Memory,
+        page_bytes: u64,
+        (old, kept): (u64, u64),
+        target: u64,
+    ) -> Result<(), Errno> {
         for (part, file) in self.ranges.within(old..old + kept) {
             let start = target + (part.start - old);
-            self.ranges
-                .insert(start..start + (part.end - part.start), file);
+            let range = start..start + (part.end - part.start);
+            self.place(mem, page_bytes, range, file)?;
         }
-        for (part, ()) in self.anonymous.within(old..old + kept) {
-            let start = target + (part.start - old);
-            self.anonymous
-                .insert(start..start + (part.end - part.start), ());
+        for marks in [
+            &mut self.anonymous,
+            &mut self.kept_from_children,
+            &mut self.wiped_in_children,
+        ] {
+            for (part, ()) in marks.within(old..old + kept) {
+                let start = target + (part.start - old);
+                marks.insert(start..start + (part.end - part.start), ());
+            }
         }
+        Ok(())
+    }
+
+    /// What was known of a range is not true any more.
+    pub(super) fn forget(&mut self, range: &Range<u64>) {
+        self.ranges.remove(range.clone());
+        self.anonymous.remove(range.clone());
+        self.kept_from_children.remove(range.clone());
+        self.wiped_in_children.remove(range.clone());
+    }
+
+    /// Makes these the mappings of a child, and its memory what advice says of it.
+    pub(super) fn inherit(&mut self, mem: &mut Memory) -> Result<(), Errno> {
+        for (range, ()) in self.kept_from_children.within(0..u64::MAX) {
+            mem.unmap(range.start, range.end - range.start)?;
+            self.forget(&range);
+        }
+        for (range, ()) in self.wiped_in_children.within(0..u64::MAX) {
+            mem.discard(range.start, range.end - range.start)?;
+        }
+        Ok(())
     }
 
     /// Lets the mapping that ends at `end`, if one does, reach to `new_end`, where zeros lie.
-    pub(super) fn extend(&mut self, mem: &mut Memory, end: u64, new_end: u64) -> Result<(), Errno> {
+    pub(super) fn extend(
+        &mut self,
+        mem: &mut Memory,
+        page_bytes: u64,
+        end: u64,
+        new_end: u64,
+    ) -> Result<(), Errno> {
         if let Some((range, ())) = self.anonymous.ending_at(end) {
             self.anonymous.insert(range.start..new_end, ());
         }
@@ -172,8 +290,7 @@ impl FileMappings {
         };
         let file = file.skip(end - range.start);
         file.copy_to(mem, end..new_end)?;
-        self.ranges.insert(end..new_end, file);
-        Ok(())
+        self.place(mem, page_bytes, end..new_end, file)
     }
 
     /// A part of `range` is a shared mapping of a file that is not open for writing.
@@ -245,6 +362,11 @@ impl FileMappings {
         let all = self.ranges.within(0..u64::MAX).into_iter();
         let in_memory = all.filter(|(_, file)| !file.has_place());
         in_memory.map(|(_, mapped)| mapped.file).collect()
+    }
+
+    /// There are mappings of files.
+    pub(super) fn has_files(&self) -> bool {
+        self.ranges.any(|_| true)
     }
 
     /// There are shared mappings.

@@ -167,12 +167,14 @@ impl Linux {
         if is_event {
             self.event_is_mapped(mem, fd, &(addr..addr + len), prot & PROT_WRITE != 0)?;
         } else if let Some(file) = file {
-            if let Err(errno) = file.copy_to(mem, addr..addr + len) {
+            let range = addr..addr + len;
+            let copied = file.copy_to(mem, range.clone());
+            let mapped = copied.and_then(|()| self.mappings.place(mem, pages.0, range, file));
+            if let Err(errno) = mapped {
                 mem.unmap(addr, len)?;
                 self.forget(addr, len);
                 return Err(errno);
             }
-            self.mappings.ranges.insert(addr..addr + len, file);
         } else if flags.shared {
             self.mappings.anonymous.insert(addr..addr + len, ());
         }
@@ -226,8 +228,7 @@ impl Linux {
 
     /// What was known of a range is not true any more.
     fn forget(&mut self, addr: u64, len: u64) {
-        self.mappings.ranges.remove(addr..addr + len);
-        self.mappings.anonymous.remove(addr..addr + len);
+        self.mappings.forget(&(addr..addr + len));
         self.locks.ranges.remove(addr..addr + len);
         self.forget_buffers(&(addr..addr + len));
     }
@@ -332,7 +333,8 @@ impl Linux {
         let fits = layout::is_guest_range(old, new_len) && mem.is_free(old + old_len, extra);
         if fits && !has(DONTUNMAP) {
             map_like(mem, (old, old_len), old + old_len, extra, perm)?;
-            self.mappings.extend(mem, old + old_len, old + new_len)?;
+            self.mappings
+                .extend(mem, pages.0, old + old_len, old + new_len)?;
             return Ok(old);
         }
         if !has(MAYMOVE) {
@@ -367,9 +369,12 @@ impl Linux {
                 mem.write_bytes_forced(target + offset, &page)?;
             }
         }
-        self.mappings.relocate(old, kept, target);
+        let page_bytes = self.pages().0;
+        self.mappings
+            .relocate(mem, page_bytes, (old, kept), target)?;
         if new_len > kept {
-            self.mappings.extend(mem, target + kept, target + new_len)?;
+            self.mappings
+                .extend(mem, page_bytes, target + kept, target + new_len)?;
         }
         mem.unmap(old, old_len)?;
         self.forget(old, old_len);
@@ -388,7 +393,9 @@ impl Linux {
     ) -> Result<u64, Errno> {
         if is_kept {
             map_like(mem, (target, old_len), old, old_len, perm)?;
-            self.mappings.relocate(target, old_len, old);
+            let page_bytes = self.pages().0;
+            self.mappings
+                .relocate(mem, page_bytes, (target, old_len), old)?;
             self.mappings.restore(mem, old..old + old_len)?;
         }
         Ok(target)

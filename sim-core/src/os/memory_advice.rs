@@ -12,7 +12,10 @@ mod advice {
     pub const WILLNEED: u64 = 3;
     pub const FREE: u64 = 8;
     pub const REMOVE: u64 = 9;
+    pub const DONTFORK: u64 = 10;
+    pub const DOFORK: u64 = 11;
     pub const WIPEONFORK: u64 = 18;
+    pub const KEEPONFORK: u64 = 19;
     pub const DONTNEED_LOCKED: u64 = 24;
     pub const COLLAPSE: u64 = 25;
     pub const HWPOISON: u64 = 100;
@@ -29,6 +32,10 @@ enum Effect {
     },
     /// Nothing, but pages of files are refused.
     AnonymousOnly,
+    /// Children have the pages, or do not have them.
+    Inherit(bool),
+    /// Children have the pages of private memory as zeros, or as they are.
+    Wipe(bool),
     /// Only shared memory with a file behind it could have a hole.
     Refused,
 }
@@ -63,22 +70,43 @@ impl Linux {
         }
         match raw {
             0..=advice::WILLNEED => Ok(Effect::Nothing),
-            advice::FREE | advice::WIPEONFORK => Ok(Effect::AnonymousOnly),
+            advice::FREE => Ok(Effect::AnonymousOnly),
+            advice::DONTFORK | advice::DOFORK => Ok(Effect::Inherit(raw == advice::DOFORK)),
+            advice::WIPEONFORK | advice::KEEPONFORK => Ok(Effect::Wipe(raw == advice::WIPEONFORK)),
             advice::REMOVE => Ok(Effect::Refused),
             advice::DONTNEED_LOCKED => Ok(Effect::Discard { even_locked: true }),
-            10..=advice::COLLAPSE => Ok(Effect::Nothing),
+            12..=advice::COLLAPSE => Ok(Effect::Nothing),
             advice::HWPOISON | advice::SOFT_OFFLINE => Err(Errno::EPERM),
             _ => Err(Errno::EINVAL),
         }
     }
 
-    fn advise(&self, mem: &mut Memory, part: Range<u64>, effect: Effect) -> Result<(), Errno> {
+    fn advise(&mut self, mem: &mut Memory, part: Range<u64>, effect: Effect) -> Result<(), Errno> {
+        let marks = match effect {
+            Effect::Inherit(_) => Some(&mut self.mappings.kept_from_children),
+            Effect::Wipe(_) => Some(&mut self.mappings.wiped_in_children),
+            _ => None,
+        };
+        if let (Some(marks), Effect::Inherit(true) | Effect::Wipe(false)) = (marks, effect) {
+            marks.remove(part);
+            return Ok(());
+        }
+        let is_shared = !self.mappings.anonymous.within(part.clone()).is_empty();
         let has_file = || !self.mappings.ranges.within(part.clone()).is_empty();
         match effect {
             Effect::Nothing => Ok(()),
             Effect::AnonymousOnly if has_file() => Err(Errno::EINVAL),
             Effect::AnonymousOnly => Ok(()),
             Effect::Refused => Err(Errno::EINVAL),
+            Effect::Inherit(_) => {
+                self.mappings.kept_from_children.insert(part, ());
+                Ok(())
+            }
+            Effect::Wipe(_) if is_shared || has_file() => Err(Errno::EINVAL),
+            Effect::Wipe(_) => {
+                self.mappings.wiped_in_children.insert(part, ());
+                Ok(())
+            }
             Effect::Discard { even_locked } => {
                 if !even_locked && self.locks.ranges.bytes_within(part.clone()) > 0 {
                     return Err(Errno::EINVAL);

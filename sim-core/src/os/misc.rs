@@ -3,6 +3,7 @@
 use super::Linux;
 use super::abi::{Abi, Resource};
 use super::errno::Errno;
+use super::identity::capability;
 use super::pending::MOST_QUEUED;
 use super::record::{Record, read_words};
 use crate::memory::Memory;
@@ -152,7 +153,7 @@ impl Linux {
         if wanted.0 > wanted.1 {
             return Err(Errno::EINVAL);
         }
-        if wanted.1 > current.1 {
+        if wanted.1 > current.1 && !self.may(capability::SYS_RESOURCE) {
             return Err(Errno::EPERM);
         }
         super::record::write_optional(

@@ -74,6 +74,7 @@ use self::control::Attributes;
 use self::descriptors::Descriptors;
 use self::file_mappings::FileMappings;
 use self::gate::Gate;
+use self::identity::Credentials;
 pub(crate) use self::limits::LOOK_WORK;
 use self::limits::{FileLimit, TimeLimit};
 use self::listing::Listings;
@@ -88,6 +89,7 @@ use self::signals::Signals;
 use self::sockets::Network;
 use self::streams::{Streams, Which};
 use self::threads::{Resumed, Threads};
+use self::time::NANOS_PER_SECOND;
 use self::timers::Timers;
 use crate::image::{Isa, LoadError};
 use crate::process::{OfferedEvents, ProcessConfig, Thread};
@@ -95,6 +97,7 @@ use crate::random::Random;
 
 pub(crate) use self::control::ThreadAttributes;
 pub use self::duplicate::DuplicateError;
+pub use self::identity::Owner;
 pub(crate) use self::made_up::Started;
 pub(crate) use self::processes::Execution;
 pub use self::processes::ProcessRule;
@@ -110,10 +113,6 @@ pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
 
 /// Number of a guest's first process and of the first thread there.
 pub const PID: u32 = 1000;
-/// User of the guest.
-pub const UID: u32 = 1000;
-/// Group of the guest.
-pub const GID: u32 = 1000;
 /// Number of the device that holds the files.
 const DEVICE: u64 = 1;
 
@@ -255,6 +254,9 @@ pub struct Linux {
     refusals: Refusals,
     exe: Vec<u8>,
     umask: u32,
+    /// Whose all files are.
+    owner: Owner,
+    credentials: Credentials,
     heap: Heap,
     mappings: FileMappings,
     locks: Locks,
@@ -268,6 +270,8 @@ pub struct Linux {
     file_limit: Option<FileLimit>,
     time_limit: Option<TimeLimit>,
     attributes: Attributes,
+    /// The thread that makes the current call.
+    caller: u32,
     /// The current call gives up the thread's turn.
     yields: bool,
     /// The current call waits.
@@ -284,6 +288,8 @@ pub struct Linux {
     raised: Option<Signal>,
     /// Simulated time at the current call.
     now_ns: u64,
+    /// The date at the beginning of simulated time, in nanoseconds since 1970.
+    start_ns: u64,
     /// Simulated time that the program has spent waiting, in nanoseconds.
     idle_ns: u64,
     /// Processor time of the children that the process waited for, in nanoseconds.
@@ -344,7 +350,7 @@ impl Linux {
             abi,
             pid: PID,
             program_number: 1,
-            family: Family::new(PID),
+            family: Family::new(PID, config.owner.uid),
             is_lent: false,
             is_stopped: false,
             gathers: None,
@@ -365,12 +371,15 @@ impl Linux {
             refusals: Refusals::default(),
             exe,
             umask: 0o022,
+            owner: config.owner,
+            credentials: Credentials::of(config.owner),
             heap: Heap::new(heap_start),
             mappings: FileMappings::default(),
             locks: Locks::default(),
             signals: Signals::default(),
             threads: Threads::new(config.threads),
             timers: Timers::of_process(PID),
+            caller: PID,
             yields: false,
             wait: None,
             offered_events: OfferedEvents::default(),
@@ -386,6 +395,7 @@ impl Linux {
             time_limit: config.time_limit.map(TimeLimit::new),
             attributes: Attributes::default(),
             now_ns: 0,
+            start_ns: config.start_seconds.saturating_mul(NANOS_PER_SECOND),
             idle_ns: 0,
             children_ns: 0,
             stop: None,

@@ -26,6 +26,8 @@ calls! {
     Accept4 "accept4";
     Adjtimex "adjtimex";
     Bind "bind";
+    Capget "capget";
+    Capset "capset";
     Brk "brk";
     Chdir "chdir";
     ClockGetres "clock_getres";

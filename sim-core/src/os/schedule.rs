@@ -1,7 +1,7 @@
 //! Scheduling: policies, which make no difference to who runs, and processors ([`affinity`](super::affinity)).
 
-use super::UID;
 use super::errno::Errno;
+use super::identity::{Credentials, capability};
 use super::record::Record;
 use crate::memory::Memory;
 
@@ -89,13 +89,13 @@ impl Scheduling {
     }
 
     /// `getpriority`: the nice value, from -20 to 19, of what exists.
-    pub(super) fn nice(&self, which: u64, who: u64) -> Result<i32, Errno> {
+    pub(super) fn nice(&self, own: &Credentials, which: u64, who: u64) -> Result<i32, Errno> {
         const PROCESS: u64 = 0;
         const GROUP: u64 = 1;
         const USER: u64 = 2;
         let exists = match u64::from(which as u32) {
             PROCESS | GROUP => is_own(who),
-            USER => who as u32 == 0 || who as u32 == UID,
+            USER => who as u32 == 0 || who as u32 == own.uid(),
             _ => return Err(Errno::EINVAL),
         };
         if exists {
@@ -106,10 +106,10 @@ impl Scheduling {
     }
 
     /// `setpriority`: without privileges a process only gets nicer. Only the caller can be meant, and nothing else changes.
-    pub(super) fn set_nice(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
-        let before = self.nice(a[0], a[1])?;
+    pub(super) fn set_nice(&mut self, own: &Credentials, a: &[u64; 6]) -> Result<u64, Errno> {
+        let before = self.nice(own, a[0], a[1])?;
         let wanted = (a[2] as i32).clamp(-20, 19);
-        if wanted < before {
+        if wanted < before && !own.may(capability::SYS_NICE) {
             return Err(Errno::EACCES);
         }
         self.nice = wanted;

@@ -74,7 +74,8 @@ impl Linux {
         }
     }
 
-    /// Gives shared mappings what a call has changed in a file. `result` is the call's.
+    /// Lets mappings end where their files end now that a call may have changed sizes, and gives shared ones what it has
+    /// changed. `result` is the call's.
     pub(super) fn show_changes(
         &mut self,
         mem: &mut Memory,
@@ -90,6 +91,9 @@ impl Linux {
                 (a[0], Some(ALL))
             }
             Call::CopyFileRange => (a[2], Some(ALL)),
+            Call::Truncate | Call::Openat => {
+                return self.mappings.fit(mem, self.abi.page_bytes(), None);
+            }
             _ => return Ok(()),
         };
         let Kind::File(host) = &self.files.get(fd)?.kind else {
@@ -104,6 +108,8 @@ impl Linux {
             }
         };
         let identity = super::file_mappings::identity(host)?;
+        self.mappings
+            .fit(mem, self.abi.page_bytes(), Some(identity))?;
         self.mappings.refresh(mem, identity, span, u64::MAX)?;
         // The file has this content already.
         mem.take_tracked();

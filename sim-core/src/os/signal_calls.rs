@@ -1,5 +1,6 @@
 //! The calls that set up, mask and send signals.
 
+use super::Linux;
 use super::errno::Errno;
 use super::record::{Record, read_words, write_optional};
 use super::signals::{
@@ -8,7 +9,6 @@ use super::signals::{
 };
 use super::threads::WaitFor;
 use super::time::TimeFormat;
-use super::{Linux, UID};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -258,7 +258,7 @@ impl Linux {
 
     /// `tgkill` to a thread of another process.
     pub(super) fn tgkill_elsewhere(&mut self, thread: &Thread, a: &[u64; 6]) -> Result<u64, Errno> {
-        let sender = Some((self.pid, UID));
+        let sender = Some((self.pid, self.credentials.uid()));
         let pid = a[0] as u32;
         let tid = a[1] as u32;
         if (pid as i32) <= 0 || (tid as i32) <= 0 {
@@ -321,7 +321,7 @@ impl Linux {
         let signal = valid_signal(u64::from(signal as u32))?;
         let info = SigInfo {
             signal,
-            sender: info.sender.or(Some((self.pid, UID))),
+            sender: info.sender.or(Some((self.pid, self.credentials.uid()))),
             ..info
         };
         match to {

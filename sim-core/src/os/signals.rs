@@ -6,7 +6,7 @@ use super::OsInterface;
 use super::abi::HandlerEntry;
 pub(crate) use super::pending::Pending;
 use super::record::{Record, read_words};
-use super::{Linux, PID, UID};
+use super::{Linux, Owner, PID};
 use crate::bus::MemFault;
 use crate::ids::DisePc;
 use crate::isa::Isa;
@@ -38,7 +38,7 @@ pub enum Signal {
     Illegal,
     /// Breakpoint.
     Trap,
-    /// Misaligned access.
+    /// Misaligned access, or one behind the end of a mapped file.
     Bus,
     /// Access that memory refuses.
     Segv,
@@ -68,6 +68,7 @@ impl Signal {
                 Signal::Segv
             }
             TrapCause::FetchMisaligned
+            | TrapCause::BehindFile { .. }
             | TrapCause::MisalignedAtomic { .. }
             | TrapCause::Misaligned { .. } => Signal::Bus,
             TrapCause::Stopped | TrapCause::Breakpoint => Signal::Trap,
@@ -174,14 +175,16 @@ impl Fault {
         let addr = match trap.cause {
             TrapCause::LoadFault { addr }
             | TrapCause::StoreFault { addr }
+            | TrapCause::BehindFile { addr }
             | TrapCause::MisalignedAtomic { addr }
             | TrapCause::Misaligned { addr } => addr,
             _ => trap.pc,
         };
-        // SEGV_ACCERR is 2; SEGV_MAPERR, ILL_ILLOPC, TRAP_BRKPT and BUS_ADRALN are 1.
-        let denied = signal == Signal::Segv && is_mapped;
+        // SEGV_ACCERR and BUS_ADRERR are 2; SEGV_MAPERR, ILL_ILLOPC, TRAP_BRKPT and BUS_ADRALN are 1.
+        let is_denied = signal == Signal::Segv && is_mapped;
+        let is_behind_file = matches!(trap.cause, TrapCause::BehindFile { .. });
         Fault {
-            code: if denied { 2 } else { 1 },
+            code: if is_denied || is_behind_file { 2 } else { 1 },
             addr,
             trap_number: 0,
             resume: trap.pc,
@@ -239,7 +242,7 @@ impl SigInfo {
             Some(addr) => head.u64(addr).u32(self.trap_number as u32),
             None if self.code == SI_KERNEL => head,
             None => {
-                let (first, second) = self.sender.unwrap_or((PID, UID));
+                let (first, second) = self.sender.unwrap_or((PID, Owner::default().uid));
                 head.u32(first).u32(second).u64(self.value)
             }
         };

@@ -10,7 +10,7 @@ use super::errno::Errno;
 use super::made_up::Located;
 use super::paths::GuestPath;
 use super::record::Record;
-use super::time::EPOCH_SECONDS;
+use super::time::NANOS_PER_SECOND;
 use super::tree::AT_FDCWD;
 use crate::memory::Memory;
 
@@ -62,7 +62,7 @@ fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
             S_IFDIR => u64::from(BLOCK_BYTES),
             _ => found.st_size as u64,
         },
-        time_seconds: EPOCH_SECONDS,
+        ..FileStat::UNFILLED
     }
 }
 
@@ -82,8 +82,7 @@ fn special_stat(kind: &Kind, number: u64) -> FileStat {
         mode,
         links: 1,
         rdev: 0,
-        size_bytes: 0,
-        time_seconds: EPOCH_SECONDS,
+        ..FileStat::UNFILLED
     }
 }
 
@@ -104,8 +103,8 @@ fn statx_bytes(stat: &FileStat) -> Vec<u8> {
         .u32(BLOCK_BYTES)
         .u64(0)
         .u32(stat.links)
-        .u32(super::UID)
-        .u32(super::GID)
+        .u32(stat.owner.uid)
+        .u32(stat.owner.gid)
         .u16(stat.mode as u16)
         .u16(0)
         .u64(stat.inode)
@@ -127,13 +126,22 @@ fn statx_bytes(stat: &FileStat) -> Vec<u8> {
 }
 
 impl Linux {
+    /// With the owner of all files, and the date on which the run begins, which all their times are.
+    fn filled(&self, stat: FileStat) -> FileStat {
+        FileStat {
+            time_seconds: self.start_ns / NANOS_PER_SECOND,
+            owner: self.owner,
+            ..stat
+        }
+    }
+
     pub(super) fn fstat(
         &self,
         mem: &mut Memory,
         a: &[u64; 6],
         format: StatFormat,
     ) -> Result<u64, Errno> {
-        let stat = self.stat_descriptor(a[0])?;
+        let stat = self.filled(self.stat_descriptor(a[0])?);
         mem.write_bytes(a[1], &self.abi.stat(&stat, format))?;
         Ok(0)
     }
@@ -216,7 +224,7 @@ impl Linux {
         if flags & !FLAGS != 0 {
             return Err(Errno::EINVAL);
         }
-        let stat = self.stat_path(mem, dirfd, path, flags)?;
+        let stat = self.filled(self.stat_path(mem, dirfd, path, flags)?);
         mem.write_bytes(buffer, &self.abi.stat(&stat, format))?;
         Ok(0)
     }
@@ -229,7 +237,7 @@ impl Linux {
                 FILE_SYSTEM
             }
             Located::Made(made) => made.file_system(),
-            Located::Program => FILE_SYSTEM,
+            Located::Program | Located::ProgramOf(_) => FILE_SYSTEM,
             Located::Descriptor(fd) => self.file_system_of(fd)?,
         };
         mem.write_bytes(a[1], &self.abi.statfs(&system))?;
@@ -259,7 +267,7 @@ impl Linux {
         {
             return Err(Errno::EINVAL);
         }
-        let stat = self.stat_path(mem, dirfd, path, flags)?;
+        let stat = self.filled(self.stat_path(mem, dirfd, path, flags)?);
         mem.write_bytes(buffer, &statx_bytes(&stat))?;
         Ok(0)
     }

@@ -2,12 +2,13 @@
 
 use super::Linux;
 use super::errno::Errno;
+use super::identity::capability;
 use super::record::{Record, read_words, write_optional};
 use super::threads::WaitFor;
 use crate::memory::{Memory, PAGE_SIZE};
 
-/// The date on which every run begins, in seconds since 1970: 2001-09-09 01:46:40 UTC.
-pub const EPOCH_SECONDS: u64 = 1_000_000_000;
+/// The date on which a run begins unless another one is asked for, in seconds since 1970: 2026-01-01 00:00:00 UTC.
+pub const EPOCH_SECONDS: u64 = 1_767_225_600;
 /// `AT_CLKTCK` and the unit of `times`.
 pub const CLOCK_TICKS_PER_SECOND: u64 = 100;
 pub(super) const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -28,10 +29,10 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    /// What the clock shows at the beginning of the run, in nanoseconds.
-    pub(super) fn zero_ns(self) -> u64 {
+    /// What the clock shows at the beginning of a run that begins on the date `start_ns`, in nanoseconds.
+    pub(super) fn zero_ns(self, start_ns: u64) -> u64 {
         match self {
-            Clock::Epoch => EPOCH_SECONDS * NANOS_PER_SECOND,
+            Clock::Epoch => start_ns,
             Clock::Start | Clock::Process(_) | Clock::Thread(_) => 0,
         }
     }
@@ -129,23 +130,43 @@ fn pair32(seconds: u64, fraction: u64) -> Vec<u8> {
         .done()
 }
 
-/// `clock_settime`: only the time of day can be set, and not without privileges.
-pub(super) fn clock_settime(mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-    const REALTIME: u32 = 0;
-    if a[0] as u32 != REALTIME {
-        return Err(Errno::EINVAL);
-    }
-    read_duration(mem, a[1])?;
-    Err(Errno::EPERM)
-}
-
 impl Linux {
-    fn seconds(&self) -> u64 {
-        self.now_ns / NANOS_PER_SECOND
+    /// The date, in seconds since 1970.
+    fn date_seconds(&self) -> u64 {
+        (self.start_ns + self.now_ns) / NANOS_PER_SECOND
     }
 
+    /// What lies behind [`Linux::date_seconds`].
     fn microseconds(&self) -> u64 {
-        self.now_ns % NANOS_PER_SECOND / 1000
+        (self.start_ns + self.now_ns) % NANOS_PER_SECOND / 1000
+    }
+
+    /// `clock_settime`: only the date can be set, by a process that may.
+    pub(super) fn clock_settime(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const REALTIME: u32 = 0;
+        if a[0] as u32 != REALTIME {
+            return Err(Errno::EINVAL);
+        }
+        let date_ns = read_duration(mem, a[1])?;
+        self.set_date(date_ns)
+    }
+
+    /// `settimeofday`.
+    pub(super) fn settimeofday(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let date_ns = match a[0] {
+            0 => self.start_ns + self.now_ns,
+            at => TimeFormat::Microseconds.read(mem, at)?,
+        };
+        self.set_date(date_ns)
+    }
+
+    fn set_date(&mut self, date_ns: u64) -> Result<u64, Errno> {
+        if !self.may(capability::SYS_TIME) {
+            return Err(Errno::EPERM);
+        }
+        // A date before the start of the run's own clock cannot be told.
+        self.start_ns = date_ns.checked_sub(self.now_ns).ok_or(Errno::EINVAL)?;
+        Ok(0)
     }
 
     /// The clock with a number.
@@ -176,7 +197,7 @@ impl Linux {
     /// What a clock shows, in nanoseconds; `None` if its process or thread does not exist.
     fn clock_ns(&self, clock: Clock) -> Option<u64> {
         match clock {
-            Clock::Epoch | Clock::Start => Some(clock.zero_ns() + self.now_ns),
+            Clock::Epoch | Clock::Start => Some(clock.zero_ns(self.start_ns) + self.now_ns),
             Clock::Process(pid) if pid == self.pid => Some(self.busy_ns()),
             Clock::Process(pid) => {
                 let other = self.other_processes().find(|other| other.pid == pid)?;
@@ -230,7 +251,7 @@ impl Linux {
         if modes != 0 && modes != OFFSET_READ {
             return Err(Errno::EPERM);
         }
-        let seconds = EPOCH_SECONDS + self.seconds();
+        let seconds = self.date_seconds();
         let record = Record::new()
             .u32(modes as u32)
             .pad_to(40)
@@ -246,18 +267,14 @@ impl Linux {
     }
 
     pub(super) fn gettimeofday(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        write_optional(
-            mem,
-            a[0],
-            &pair(EPOCH_SECONDS + self.seconds(), self.microseconds()),
-        )?;
+        write_optional(mem, a[0], &pair(self.date_seconds(), self.microseconds()))?;
         write_optional(mem, a[1], &[0; 8])?;
         Ok(0)
     }
 
     /// `gettimeofday` of OSF/1: two 32-bit numbers.
     pub(super) fn gettimeofday32(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let seconds = EPOCH_SECONDS + self.seconds();
+        let seconds = self.date_seconds();
         write_optional(mem, a[0], &pair32(seconds, self.microseconds()))?;
         write_optional(mem, a[1], &[0; 8])?;
         Ok(0)
@@ -317,7 +334,7 @@ impl Linux {
         }
         let nanos = read_duration(mem, request)?;
         if flags & TIMER_ABSTIME != 0 {
-            return self.sleep_until(nanos.saturating_sub(clock.zero_ns()));
+            return self.sleep_until(nanos.saturating_sub(clock.zero_ns(self.start_ns)));
         }
         let slept = self.sleep_until(self.wait_end_ns(nanos));
         self.write_rest_of_sleep(mem, rest, nanos, slept)
@@ -366,7 +383,7 @@ impl Linux {
     pub(super) fn sysinfo(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
         let (total, free) = self.memory_in_all(mem);
         let record = Record::new()
-            .u64(self.seconds())
+            .u64(self.now_ns / NANOS_PER_SECOND)
             .pad_to(32)
             .u64(total)
             .u64(free.next_multiple_of(PAGE_SIZE))

@@ -80,11 +80,12 @@ impl Alarm {
         Some(now.now_ns.saturating_add(left)).filter(|due| *due < NEVER_NS)
     }
 
-    /// Sets it to a first time, which is absolute or counts from now, and an interval. A first time of 0 stops it.
-    fn set(&mut self, now: &Times, (interval_ns, first): (u64, u64), flags: u64) {
+    /// Sets it to a first time, which is absolute or counts from now, and an interval. A first time of 0 stops it. The
+    /// run began on the date `start_ns`.
+    fn set(&mut self, now: &Times, start_ns: u64, (interval_ns, first): (u64, u64), flags: u64) {
         self.next_ns = match first {
             0 => None,
-            _ if flags & ABSOLUTE != 0 => Some(first.saturating_sub(self.clock.zero_ns())),
+            _ if flags & ABSOLUTE != 0 => Some(first.saturating_sub(self.clock.zero_ns(start_ns))),
             _ => Some(now.of(self.clock).saturating_add(first)),
         };
         self.interval_ns = interval_ns;
@@ -398,7 +399,7 @@ impl Linux {
         };
         let alarm = &mut self.timers.intervals[index];
         let before = alarm.encode(&now, 1000);
-        alarm.set(&now, (interval_ns, first), 0);
+        alarm.set(&now, self.start_ns, (interval_ns, first), 0);
         write_optional(mem, a[2], &before)?;
         Ok(0)
     }
@@ -452,13 +453,14 @@ impl Linux {
             now_ns: self.now_ns,
             threads: &self.threads,
         };
+        let start_ns = self.start_ns;
         let timer = self
             .timers
             .created
             .get_mut(&(id as u32))
             .ok_or(Errno::EINVAL)?;
         let before = timer.alarm.encode(&now, 1);
-        timer.alarm.set(&now, (interval_ns, first), flags);
+        timer.alarm.set(&now, start_ns, (interval_ns, first), flags);
         timer.alarm.is_quiet = timer.signal.is_none();
         timer.overruns = 0;
         write_optional(mem, old, &before)?;
@@ -535,7 +537,7 @@ impl Linux {
         let times = read_alarm(mem, new, 1)?;
         let mut alarm = self.timer_file(fd)?.alarm;
         let before = alarm.encode(&self.times_now(), 1);
-        alarm.set(&self.times_now(), times, flags);
+        alarm.set(&self.times_now(), self.start_ns, times, flags);
         let file = self.timer_file(fd)?;
         (file.alarm, file.count) = (alarm, 0);
         write_optional(mem, old, &before)?;

@@ -201,11 +201,12 @@ impl Linux {
         Ok(Kind::File(node.open(open_flags(flags))?))
     }
 
-    /// Whether the file's owner, as which the guest runs, may open it so.
+    /// Whether the process may open the file so.
     fn permit(&self, node: &Node, flags: OpenFlags) -> Result<(), Errno> {
         let mode = mode_of(&node.stat, self.writable);
-        let lacks = |wanted, bit| wanted && mode & bit == 0;
-        if lacks(flags.read, 0o400) || lacks(flags.write || flags.truncate, 0o200) {
+        let allowed = self.credentials.access(mode, self.owner, false);
+        let lacks = |wanted, bit| wanted && allowed & bit == 0;
+        if lacks(flags.read, 4) || lacks(flags.write || flags.truncate, 2) {
             Err(Errno::EACCES)
         } else {
             Ok(())
@@ -267,8 +268,8 @@ impl Linux {
             },
             made => self.stat_located(&made)?.mode,
         };
-        // The guest is the owner.
-        if wanted as u32 & !(mode >> 6) != 0 {
+        let by_real = flags & AT_EACCESS == 0;
+        if wanted as u32 & !self.credentials.access(mode, self.owner, by_real) != 0 {
             return Err(Errno::EACCES);
         }
         Ok(0)
@@ -277,7 +278,7 @@ impl Linux {
     /// The path of the working folder.
     pub(super) fn cwd_text(&self) -> Result<Vec<u8>, Errno> {
         match (&self.made_cwd, &self.root, &self.cwd) {
-            (Some(made), ..) => Ok(super::made_up::shown(made, self.pid).into_bytes()),
+            (Some(made), ..) => Ok(made.clone().into_bytes()),
             (None, Some(root), Some(folder)) => Ok(root.current_path(folder)?.text()),
             _ => Ok(b"/".to_vec()),
         }
@@ -303,7 +304,7 @@ impl Linux {
             }
             Located::Made(made) => self.made_cwd = Some(made.into_folder()?),
             Located::Descriptor(fd) => return self.fchdir(fd),
-            Located::Program => return Err(Errno::ENOTDIR),
+            Located::Program | Located::ProgramOf(_) => return Err(Errno::ENOTDIR),
         }
         Ok(0)
     }

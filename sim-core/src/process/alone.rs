@@ -10,6 +10,7 @@ use crate::exec::{Outcome, execute_wide};
 use crate::hart::Hart;
 use crate::ids::DisePc;
 use crate::machine::Stop;
+use crate::memory::{PAGE_SIZE, Perm, page_align_down};
 use crate::os::SyscallResult;
 use crate::trap::{Trap, TrapCause};
 
@@ -105,6 +106,28 @@ impl Process {
         }
     }
 
+    /// The cause of a fault of the instruction at `pc`, with why memory has refused an access.
+    fn cause_of_fault(&self, pc: u64, cause: TrapCause) -> TrapCause {
+        let mem = &self.mem;
+        let is_executable = mem
+            .permissions(pc)
+            .is_some_and(|perm| perm.contains(Perm::X));
+        let (addr, wanted) = match cause {
+            TrapCause::LoadFault { addr } => (addr, Perm::R),
+            TrapCause::StoreFault { addr } => (addr, Perm::W),
+            // The second part of the instruction, if its first one is there.
+            TrapCause::FetchFault if is_executable && !mem.is_absent(pc, Perm::X) => {
+                (page_align_down(pc).wrapping_add(PAGE_SIZE), Perm::X)
+            }
+            TrapCause::FetchFault => (pc, Perm::X),
+            _ => return cause,
+        };
+        match mem.is_absent(addr, wanted) {
+            true => TrapCause::BehindFile { addr },
+            false => cause,
+        }
+    }
+
     fn access_widely<E: DecodeEditor>(&mut self, editor: &E, pc: u64) -> Then {
         let isa = self.image.isa;
         let encoding = trap_at(&self.mem, isa, editor.original(pc), TrapCause::Stopped).encoding;
@@ -154,6 +177,7 @@ impl Process {
         in_handler: bool,
     ) -> Result<u64, Stop> {
         let original = editor.original(pc);
+        let cause = self.cause_of_fault(original, cause);
         let trap = trap_at(&self.mem, self.image.isa, original, cause);
         self.thread.hart.pc = original;
         self.thread.hart.disepc = disepc;

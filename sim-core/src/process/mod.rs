@@ -21,7 +21,10 @@ use crate::hart::{GuestCounters, Hart};
 use crate::image::{LoadError, ProgramImage, Segment};
 use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
 use crate::os::abi::ProgramStart;
-use crate::os::{DuplicateError, Linux, OsInterface, Output, PID, Started, Stdin, ThreadRules};
+use crate::os::{
+    DuplicateError, EPOCH_SECONDS, Linux, OsInterface, Output, Owner, PID, Started, Stdin,
+    ThreadRules,
+};
 use crate::trap::Trap;
 
 pub use self::accounts::ProgramUsage;
@@ -63,6 +66,10 @@ pub struct ProcessConfig {
     pub time_limit: Option<Duration>,
     /// Files that the guest may have open (`RLIMIT_NOFILE`).
     pub open_files_limit: u64,
+    /// User and group of the program, whose all files are. User 0 is root.
+    pub owner: Owner,
+    /// The date on which the run begins, in seconds since 1970.
+    pub start_seconds: u64,
     /// Standard input.
     pub stdin: Stdin,
     /// Standard output.
@@ -86,6 +93,8 @@ impl Default for ProcessConfig {
             file_limit_bytes: Some(1 << 34),
             time_limit: None,
             open_files_limit: 1024,
+            owner: Owner::default(),
+            start_seconds: EPOCH_SECONDS,
             stdin: Stdin::Empty,
             stdout: Output::Discard,
             stderr: Output::Discard,

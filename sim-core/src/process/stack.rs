@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{ProcessConfig, layout};
 use crate::image::{LoadError, ProgramImage};
-use crate::os::{GID, Linux, OsInterface, UID};
+use crate::os::{Linux, OsInterface};
 
 /// Types of auxiliary vector entries (Linux `include/uapi/linux/auxvec.h`).
 mod at {
@@ -173,6 +173,7 @@ fn auxiliary(
         // OSF/1 has one for its loader only.
         return vec![(at::NULL, 0)];
     }
+    let ids = os.ids().map(u64::from);
     let mut entries = vec![
         (at::HWCAP, os.abi().hwcap()),
         (at::PAGESZ, os.abi().page_bytes()),
@@ -183,10 +184,10 @@ fn auxiliary(
         (at::BASE, 0),
         (at::FLAGS, 0),
         (at::ENTRY, image.entry),
-        (at::UID, u64::from(UID)),
-        (at::EUID, u64::from(UID)),
-        (at::GID, u64::from(GID)),
-        (at::EGID, u64::from(GID)),
+        (at::UID, ids[0]),
+        (at::EUID, ids[1]),
+        (at::GID, ids[2]),
+        (at::EGID, ids[3]),
         (at::SECURE, 0),
         (at::RANDOM, random),
         (at::EXECFN, file_name),

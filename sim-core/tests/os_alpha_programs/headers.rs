@@ -48,6 +48,7 @@ fn structures(facts: &Facts) {
         rdev: 5,
         size_bytes: 12345,
         time_seconds: 77,
+        owner: hps_sim_core::os::Owner::default(),
     };
     for (name, format) in [("stat", StatFormat::Native), ("stat64", StatFormat::Large)] {
         let bytes = LINUX.stat(&sample, format);

@@ -181,7 +181,8 @@ fn files_are_mapped_by_copying() {
     let fd = guest.open("/file", 0) as u64;
     let a = guest.call(MMAP, &[0, 0x3000, 1, 2, fd, 0]) as u64;
     assert_eq!(guest.get(a, content.len()), content);
-    assert_eq!(guest.word(a + 0x2000), 0);
+    assert_eq!(guest.get(a + 0x1800, 0x800), [0; 0x800]);
+    assert!(guest.0.mem.is_absent(a + 0x2000, Perm::R));
     assert_eq!(guest.0.mem.permissions(a), Some(Perm::R));
     let b = guest.call(MMAP, &[0, 0x1000, 3, 2, fd, 0x1000]) as u64;
     assert_eq!(guest.get(b, 0x800), content[0x1000..]);

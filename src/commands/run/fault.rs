@@ -30,6 +30,15 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
         );
     }
     if trap.cause == TrapCause::IllegalInstruction
+        && let Some(lacking) = &process.image.lacking
+    {
+        text += &format!(
+            "\n  the program is built for extensions that are missing here ({}); build it with -march={}, or see hps doctor \
+             for all that there is",
+            lacking.extensions.join(", "),
+            lacking.march
+        );
+    } else if trap.cause == TrapCause::IllegalInstruction
         && process.image.isa == Isa::Riscv64
         && let Some(extension) = missing_extension(trap.encoding)
     {

@@ -48,7 +48,7 @@ numbers! {
     324 Personality 325 Setfsuid 326 Setfsgid 330 SchedSetparam 331 SchedGetparam 332 SchedSetscheduler
     333 SchedGetscheduler 335 SchedGetPriorityMax 336 SchedGetPriorityMin 337 SchedRrGetInterval 343 Setresuid
     344 Getresuid 354 RtSigpending 357 RtSigsuspend 358 Select 359 Gettimeofday 360 Settimeofday 364 Getrusage
-    365 Wait4 366 Adjtimex 367 Getcwd 370 Sendfile 371 Setresgid 372 Getresgid 375 Mincore 377 Getdents64
+    365 Wait4 366 Adjtimex 367 Getcwd 368 Capget 369 Capset 370 Sendfile 371 Setresgid 372 Getresgid 375 Mincore 377 Getdents64
     378 Gettid 379 Readahead 381 Tkill 394 Futex 395 SchedSetaffinity 396 SchedGetaffinity 405 ExitGroup
     407 EpollCreate 408 EpollCtl 409 EpollWait 411 SetTidAddress 413 Fadvise64 419 ClockSettime 420 ClockGettime
     421 ClockGetres 422 ClockNanosleep 424 Tgkill

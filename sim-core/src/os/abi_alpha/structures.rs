@@ -3,7 +3,6 @@
 
 use super::super::abi::{BLOCK_BYTES, FileStat, FsStat, short_inode};
 use super::super::record::Record;
-use super::super::{GID, UID};
 
 /// `struct stat` of Linux.
 pub(super) fn stat(stat: &FileStat) -> Vec<u8> {
@@ -12,8 +11,8 @@ pub(super) fn stat(stat: &FileStat) -> Vec<u8> {
         .u32(short_inode(stat.inode))
         .u32(stat.mode)
         .u32(stat.links)
-        .u32(UID)
-        .u32(GID)
+        .u32(stat.owner.uid)
+        .u32(stat.owner.gid)
         .u32(stat.rdev as u32)
         .pad_to(32)
         .u64(stat.size_bytes);
@@ -36,8 +35,8 @@ pub(super) fn stat64(stat: &FileStat) -> Vec<u8> {
         .u64(stat.size_bytes)
         .u64(stat.blocks())
         .u32(stat.mode)
-        .u32(UID)
-        .u32(GID)
+        .u32(stat.owner.uid)
+        .u32(stat.owner.gid)
         .u32(BLOCK_BYTES)
         .u32(stat.links)
         .pad_to(64);
@@ -55,8 +54,8 @@ pub(in super::super) fn osf_stat(stat: &FileStat) -> Vec<u8> {
         .u32(stat.mode)
         .u16(stat.links as u16)
         .pad_to(16)
-        .u32(UID)
-        .u32(GID)
+        .u32(stat.owner.uid)
+        .u32(stat.owner.gid)
         .u32(stat.rdev as u32)
         .pad_to(32)
         .u64(stat.size_bytes);
@@ -78,8 +77,8 @@ pub(super) fn second_osf_stat(stat: &FileStat) -> Vec<u8> {
         .u32(stat.mode)
         .u16(stat.links as u16)
         .u16(0)
-        .u32(UID)
-        .u32(GID)
+        .u32(stat.owner.uid)
+        .u32(stat.owner.gid)
         .u32(stat.rdev as u32)
         .u32(stat.rdev as u32)
         .u64(stat.size_bytes)
@@ -123,6 +122,7 @@ mod tests {
             rdev: 5,
             size_bytes: 513,
             time_seconds: 6,
+            owner: crate::os::Owner::default(),
         };
         let half =
             |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());

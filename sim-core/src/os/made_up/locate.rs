@@ -22,6 +22,8 @@ pub(in crate::os) enum Located {
     Made(Made),
     /// To the program's own file.
     Program,
+    /// To the program of another process.
+    ProgramOf(u32),
     /// To an open file, through a link in `/proc/self/fd`.
     Descriptor(u64),
 }
@@ -88,7 +90,8 @@ impl Linux {
             let found = match at.path.as_str() {
                 "" if TOP.contains(&name) => Some((format!("/{name}"), Node::Folder)),
                 folder if is_made(folder) => {
-                    tree::child(folder, name, self.pid, |fd| self.files.get(fd).is_ok())
+                    let found = self.made_child(folder, name);
+                    found.map(|node| (format!("{folder}/{name}"), node))
                 }
                 _ => return Ok(on_host(&at, was_made, way.from(name))),
             };
@@ -100,7 +103,8 @@ impl Linux {
                 }
                 None => return Err(Errno::ENOENT),
                 Some((_, Node::Link(link))) if follow || way.goes_on() => {
-                    return way.behind(link, self.pid);
+                    let whose = tree::in_table(&at.path).1;
+                    return self.behind(&way, link, whose.map_or(self.pid, |whose| whose.pid));
                 }
                 Some((_, node)) if node != Node::Folder && way.goes_on() => {
                     return Err(Errno::ENOTDIR);
@@ -197,22 +201,33 @@ impl<'a> Way<'a> {
         let text = rest.copied().collect::<Vec<_>>().join("/");
         text + if self.wants_folder { "/" } else { "" }
     }
+}
 
-    /// Where the rest leads behind a link.
-    fn behind(&self, link: Link, own: u32) -> Result<Step, Errno> {
+impl Linux {
+    /// Where the rest of a way leads behind a link in the folder of process `pid`.
+    fn behind(&self, way: &Way<'_>, link: Link, pid: u32) -> Result<Step, Errno> {
         let again = |dirfd, start: &str| {
-            let path = self.from(start);
+            let path = way.from(start);
             Ok(Step::Again(dirfd, path.into_bytes()))
         };
+        let own = self.pid;
+        let is_own = pid == own;
         match link {
             Link::Path(target) => again(CWD, target),
-            Link::Own => again(CWD, &tree::shown("/proc/[pid]", own)),
-            Link::OwnThread => again(CWD, &tree::shown("/proc/[pid]/task/[tid]", own)),
+            Link::Own => again(CWD, &format!("/proc/{own}")),
+            Link::OwnThread => again(CWD, &format!("/proc/{own}/task/{}", self.caller)),
             Link::Root => again(CWD, "/."),
-            Link::WorkingFolder => again(CWD, "."),
-            Link::Program if self.goes_on() => Err(Errno::ENOTDIR),
-            Link::Program => Ok(Step::Found(Located::Program)),
-            Link::Descriptor(fd) if self.goes_on() => again(fd, "."),
+            Link::WorkingFolder if is_own => again(CWD, "."),
+            Link::WorkingFolder => {
+                let (os, _) = self.parked_process(pid).ok_or(Errno::ENOENT)?;
+                again(CWD, &String::from_utf8_lossy(&os.cwd_text()?))
+            }
+            Link::Program if way.goes_on() => Err(Errno::ENOTDIR),
+            Link::Program if is_own => Ok(Step::Found(Located::Program)),
+            Link::Program => Ok(Step::Found(Located::ProgramOf(pid))),
+            // Open files of others cannot be opened so.
+            Link::Descriptor(_) if !is_own => Err(Errno::EACCES),
+            Link::Descriptor(fd) if way.goes_on() => again(fd, "."),
             Link::Descriptor(fd) => Ok(Step::Found(Located::Descriptor(fd))),
         }
     }

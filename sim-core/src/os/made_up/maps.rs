@@ -74,6 +74,23 @@ impl Linux {
                 end = end.min(range.start);
             }
         }
+        if let Some((part, ())) = self
+            .mappings
+            .anonymous
+            .within(start..end)
+            .into_iter()
+            .next()
+        {
+            if part.start > start {
+                end = part.start;
+            } else {
+                let area = Area {
+                    is_shared: true,
+                    ..named(b"/dev/zero (deleted)")
+                };
+                return (part.end, area);
+            }
+        }
         match self.mappings.ranges.within(start..end).into_iter().next() {
             Some((part, file)) if part.start == start => {
                 let area = Area {

@@ -11,12 +11,12 @@ mod locate;
 mod maps;
 mod open;
 mod process;
+mod subject;
 mod system;
 mod tree;
 
 pub(super) use self::locate::Located;
 pub(super) use self::open::{MadeFolder, MadeText};
-pub(super) use self::tree::shown;
 
 use std::sync::Arc;
 

@@ -6,7 +6,9 @@ use std::io::Write;
 use crate::host::sys::rustix;
 use crate::host::sys::rustix::fs::{MemfdFlags, Mode, SealFlags};
 
+use super::Started;
 use super::locate::{Located, Made};
+use super::subject::Whose;
 use super::tree::{self, Device, Link, Node, Text};
 use crate::memory::Memory;
 use crate::os::abi::{BLOCK_BYTES, FileStat, FsStat, OpenFlags};
@@ -16,8 +18,7 @@ use crate::os::errno::Errno;
 use crate::os::listing::Entry;
 use crate::os::paths::GuestPath;
 use crate::os::stat::{FILE_SYSTEM, S_IFCHR, S_IFDIR, S_IFLNK, S_IFREG};
-use crate::os::time::EPOCH_SECONDS;
-use crate::os::{DEVICE, Linux, PID};
+use crate::os::{DEVICE, Linux};
 use crate::process::Thread;
 
 /// `DT_*` of a folder's entry are the kind in its mode.
@@ -104,9 +105,7 @@ impl MadeFolder {
     /// Hands out entries from the position on for as long as `take` wants them. `take` gets the entry
     /// and its number.
     pub(in crate::os) fn list(&mut self, mut take: impl FnMut(&Entry, usize) -> bool) -> bool {
-        // Numbers of files are those of the first process's names.
-        let shown = self.made.shown();
-        let here = GuestPath::new(shown.as_bytes());
+        let here = GuestPath::new(self.made.path.as_bytes());
         let count = self.names.len() + 2;
         while self.position < count {
             let (name, inode, mode) = match self.position {
@@ -151,10 +150,17 @@ impl Linux {
             Located::Descriptor(fd) => return self.open_again(fd, flags),
             Located::Program => {
                 check_existing(flags, S_IFREG | 0o555)?;
-                (Kind::File(self.program_file()?), self.exe.clone())
+                let file = self.program_file(self.started.clone())?;
+                (Kind::File(file), self.exe.clone())
+            }
+            Located::ProgramOf(pid) => {
+                check_existing(flags, S_IFREG | 0o555)?;
+                let (os, _) = self.parked_process(pid).ok_or(Errno::ENOENT)?;
+                let (started, exe) = (os.started.clone(), os.exe.clone());
+                (Kind::File(self.program_file(started)?), exe)
             }
             Located::Made(made) => {
-                let shown = tree::shown(&made.path, self.pid).into_bytes();
+                let shown = made.path.clone().into_bytes();
                 (self.kind_of_made(made, flags, thread, mem)?, shown)
             }
         };
@@ -183,7 +189,7 @@ impl Linux {
                 is_stale: true,
             }),
             Node::Text(text) => {
-                let content = self.made_text(text, thread, mem);
+                let content = self.made_text(text, self.whose(&made.path), thread, mem);
                 self.charge(content.len() as u64, Errno::ENOMEM)?;
                 Kind::MadeText(MadeText {
                     text,
@@ -236,9 +242,9 @@ impl Linux {
         }
     }
 
-    /// A file of the host in memory with the program's bytes, which cannot be changed.
-    fn program_file(&mut self) -> Result<File, Errno> {
-        let started = self.started.clone().ok_or(Errno::ENOENT)?;
+    /// A file of the host in memory with a program's bytes, which cannot be changed.
+    fn program_file(&mut self, started: Option<Started>) -> Result<File, Errno> {
+        let started = started.ok_or(Errno::ENOENT)?;
         self.charge(started.image.bytes().len() as u64, Errno::ENOMEM)?;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let mut file = File::from(rustix::fs::memfd_create("hps-program", flags)?);
@@ -275,7 +281,8 @@ impl Linux {
         match self.files.get(fd).map(|file| &file.kind) {
             Ok(Kind::MadeText(open)) if offset.unwrap_or(open.position) == 0 => {
                 let before = open.content.len();
-                let content = self.made_text(open.text, thread, mem);
+                let (text, whose) = (open.text, self.whose(&open.made.path));
+                let content = self.made_text(text, whose, thread, mem);
                 // A text that there is no room for stays as it was.
                 let growth = content.len().saturating_sub(before) as u64;
                 if growth > 0 && self.charge(growth, Errno::ENOMEM).is_err() {
@@ -307,17 +314,22 @@ impl Linux {
 
     /// The names in a made-up folder and what they are.
     fn entries(&self, folder: &str) -> Vec<(String, Node)> {
-        let names = if folder == tree::DESCRIPTORS {
-            self.files.open_numbers().map(|fd| fd.to_string()).collect()
-        } else {
-            tree::names(folder, self.pid)
+        let names = self.made_names(folder).into_iter();
+        names
+            .filter_map(|name| {
+                let node = self.made_child(folder, &name)?;
+                Some((name, node))
+            })
+            .collect()
+    }
+
+    /// Whom a file at this path tells of: the caller, if it does not name another process.
+    fn whose(&self, path: &str) -> Whose {
+        let own = Whose {
+            pid: self.pid,
+            tid: None,
         };
-        let node = |name: String| {
-            let is_open = |fd| self.files.get(fd).is_ok();
-            let (_, node) = tree::child(folder, &name, self.pid, is_open)?;
-            Some((name, node))
-        };
-        names.into_iter().filter_map(node).collect()
+        tree::in_table(path).1.unwrap_or(own)
     }
 
     /// The text of a made-up link.
@@ -325,20 +337,32 @@ impl Linux {
         let Node::Link(link) = made.node else {
             return Err(Errno::EINVAL);
         };
+        let whose = self.whose(&made.path);
+        let of = match whose.pid {
+            pid if pid == self.pid => Ok(self),
+            pid => self
+                .parked_process(pid)
+                .map(|(os, _)| os)
+                .ok_or(Errno::ENOENT),
+        };
         Ok(match link {
             Link::Path(target) => target.into(),
-            Link::Own => tree::shown("[pid]", self.pid).into_bytes(),
-            Link::OwnThread => tree::shown("[pid]/task/[tid]", self.pid).into_bytes(),
-            Link::Program => self.exe.clone(),
-            Link::WorkingFolder => self.cwd_text()?,
+            Link::Own => self.pid.to_string().into_bytes(),
+            Link::OwnThread => format!("{}/task/{}", self.pid, self.caller).into_bytes(),
+            Link::Program => of?.exe.clone(),
+            Link::WorkingFolder => of?.cwd_text()?,
             Link::Root => b"/".to_vec(),
-            Link::Descriptor(fd) => self.descriptor_text(fd)?,
+            Link::Descriptor(fd) => {
+                let slot = of?.files.slot(fd)?;
+                self.descriptor_text(fd, slot)?
+            }
         })
     }
 
     /// What `/proc/self/fd/N` says of an open file.
-    fn descriptor_text(&self, fd: u64) -> Result<Vec<u8>, Errno> {
-        let file = self.files.get(fd)?;
+    fn descriptor_text(&self, fd: u64, slot: usize) -> Result<Vec<u8>, Errno> {
+        // Open files are with the process whose turn it is.
+        let (file, _) = self.files.files[slot].as_ref().ok_or(Errno::EBADF)?;
         if let Some(path) = &file.path {
             return Ok(path.text());
         }
@@ -362,8 +386,8 @@ impl Linux {
             Kind::MadeText(open) => Some(stat(&open.made)),
             Kind::MadeFolder(open) => Some(stat(&open.made)),
             Kind::Null | Kind::Zero | Kind::Full | Kind::Random => {
-                let name = std::str::from_utf8(&path).ok()?.strip_prefix("/dev/")?;
-                let (path, node) = tree::child("/dev", name, PID, |_| false)?;
+                let path = String::from_utf8(path).ok()?;
+                let node = tree::node(&path)?;
                 Some(stat(&Made { path, node }))
             }
             _ => None,
@@ -375,6 +399,10 @@ impl Linux {
         match located {
             Located::Made(made) => Ok(stat(made)),
             Located::Descriptor(fd) => self.stat_descriptor(*fd),
+            Located::ProgramOf(pid) => {
+                let (os, _) = self.parked_process(*pid).ok_or(Errno::ENOENT)?;
+                os.stat_located(&Located::Program)
+            }
             Located::Program => {
                 let started = self.started.as_ref().ok_or(Errno::ENOENT)?;
                 Ok(FileStat {
@@ -384,7 +412,7 @@ impl Linux {
                     links: 1,
                     rdev: 0,
                     size_bytes: started.image.bytes().len() as u64,
-                    time_seconds: EPOCH_SECONDS,
+                    ..FileStat::UNFILLED
                 })
             }
             Located::Host(..) => Err(Errno::ENOENT),
@@ -399,11 +427,6 @@ impl Made {
             Node::Folder => Ok(self.path),
             _ => Err(Errno::ENOTDIR),
         }
-    }
-
-    /// Its path as the first process sees it.
-    pub(in crate::os) fn shown(&self) -> String {
-        tree::shown(&self.path, PID)
     }
 
     /// The file system that holds it.
@@ -449,7 +472,7 @@ fn stat(made: &Made) -> FileStat {
     let number = |major: u64, minor: u64| major << 8 | minor;
     FileStat {
         device: device(&made.path),
-        inode: GuestPath::new(made.shown().as_bytes()).inode(),
+        inode: GuestPath::new(made.path.as_bytes()).inode(),
         mode: mode(made.node),
         links: if made.node == Node::Folder { 2 } else { 1 },
         rdev: match made.node {
@@ -465,7 +488,7 @@ fn stat(made: &Made) -> FileStat {
             3 if made.node != Node::Folder => u64::from(BLOCK_BYTES),
             _ => 0,
         },
-        time_seconds: EPOCH_SECONDS,
+        ..FileStat::UNFILLED
     }
 }
 

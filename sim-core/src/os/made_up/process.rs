@@ -1,12 +1,49 @@
-//! What `/proc/self` tells of the process (Linux `fs/proc/array.c`).
+//! What `/proc/PID` tells of a process (Linux `fs/proc/array.c`).
 
+use super::subject::{Subject, Whose, text_of};
 use super::tree::Text;
 use crate::memory::{Memory, PAGE_SIZE};
-use crate::os::{GID, Linux, UID};
+use crate::os::Linux;
 use crate::process::{Thread, layout};
 
 impl Linux {
-    pub(super) fn process_text(&self, text: Text, thread: &Thread, mem: &Memory) -> Vec<u8> {
+    /// The text of a file that tells of a process. `thread` makes the call, and `mem` is its process's memory.
+    pub(super) fn process_text(
+        &self,
+        text: Text,
+        whose: Whose,
+        thread: &Thread,
+        mem: &Memory,
+    ) -> Vec<u8> {
+        match self.subject(whose, thread, mem) {
+            Some(subject) => self.text_of_subject(text, &subject),
+            None => self.text_of_ended(text, whose.pid).into_bytes(),
+        }
+    }
+
+    /// The text of a process that has ended and whose parent has not asked yet.
+    fn text_of_ended(&self, text: Text, pid: u32) -> String {
+        let Some((parent, group, session, name)) = self.ended_process(pid) else {
+            return String::new();
+        };
+        let name = text_of(&name);
+        match text {
+            Text::Name => format!("{name}\n"),
+            Text::MemoryStatus => "0 0 0 0 0 0 0\n".to_owned(),
+            Text::ProcessStat => {
+                let rest = " 0".repeat(44);
+                format!("{pid} ({name}) Z {parent} {group} {session} 0 -1{rest}\n")
+            }
+            Text::Status => format!(
+                "Name:\t{name}\nState:\tZ (zombie)\nTgid:\t{pid}\nNgid:\t0\nPid:\t{pid}\nPPid:\t{parent}\n\
+                 TracerPid:\t0\nThreads:\t1\n"
+            ),
+            _ => String::new(),
+        }
+    }
+
+    fn text_of_subject(&self, text: Text, subject: &Subject<'_>) -> Vec<u8> {
+        let (os, mem) = (subject.os, subject.mem);
         let from_stack = |range: Option<&std::ops::Range<u64>>| {
             let range = range.cloned().unwrap_or_default();
             let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -14,15 +51,16 @@ impl Linux {
             let _ = mem.read_bytes(range.start, &mut bytes);
             bytes
         };
-        let started = self.started.as_ref();
+        let started = os.started.as_ref();
         match text {
             Text::Arguments => from_stack(started.map(|s| &s.arguments)),
             Text::Environment => from_stack(started.map(|s| &s.environment)),
             Text::Auxiliary => from_stack(started.map(|s| &s.auxiliary)),
-            Text::Name => format!("{}\n", name(thread)).into_bytes(),
-            Text::MemoryStatus => self.memory_status(mem).into_bytes(),
-            Text::ProcessStat => self.process_stat(thread, mem).into_bytes(),
-            Text::Status => self.status(thread, mem).into_bytes(),
+            Text::Name => format!("{}\n", subject.name()).into_bytes(),
+            Text::Maps => os.maps(mem).into_bytes(),
+            Text::MemoryStatus => os.memory_status(mem).into_bytes(),
+            Text::ProcessStat => self.process_stat(subject).into_bytes(),
+            Text::Status => self.status(subject).into_bytes(),
             _ => Vec::new(),
         }
     }
@@ -57,8 +95,9 @@ impl Linux {
     }
 
     /// `stat`: 52 numbers. Those that have no meaning here are zero.
-    fn process_stat(&self, thread: &Thread, mem: &Memory) -> String {
-        let started = self.started.as_ref();
+    fn process_stat(&self, subject: &Subject<'_>) -> String {
+        let (os, mem) = (subject.os, subject.mem);
+        let started = os.started.as_ref();
         let image = started.map(|started| &started.image);
         let text = image.and_then(|image| {
             let is_text = |s: &&crate::image::Segment| s.perm.contains(crate::memory::Perm::X);
@@ -71,22 +110,22 @@ impl Linux {
         };
         let arguments = range(started.map(|s| &s.arguments));
         let environment = range(started.map(|s| &s.environment));
-        let signals = self.signal_sets(thread);
+        let signals = os.signal_sets(subject.thread);
         let low = |set: u64| set & 0x7fff_ffff;
-        let pid = self.pid;
-        let sizes = self.sizes(mem);
-        let resident = mem.resident_bytes() / self.abi.page_bytes();
-        let heap = self.heap.range().start;
+        let tid = subject.tid;
+        let sizes = os.sizes(mem);
+        let resident = mem.resident_bytes() / os.abi.page_bytes();
+        let heap = os.heap.range().start;
         let parts: [&[u64]; 6] = [
             // time of user, system, children; priority, nice, threads, interval, start
             &[
-                self.busy_ticks(),
+                os.busy_ticks(self.now_ns),
                 0,
                 0,
                 0,
                 20,
                 0,
-                self.threads.count() as u64,
+                self.threads_of(os.pid).len() as u64,
                 0,
                 0,
             ],
@@ -112,35 +151,32 @@ impl Linux {
         let rest: Vec<String> = parts.concat().iter().map(u64::to_string).collect();
         let rest = rest.join(" ");
         // parent, group, session, terminal, its group, flags, four kinds of page faults
-        let parent = self.parent();
-        let (group, session) = self.group_and_session();
+        let (parent, group, session) = self.place_of(os.pid);
         let first = format!("{parent} {group} {session} 0 -1 0 0 0 0 0");
-        format!("{pid} ({}) R {first} {rest}\n", name(thread))
+        let state = &subject.state.text()[..1];
+        format!("{tid} ({}) {state} {first} {rest}\n", subject.name())
     }
 
     /// `status`.
-    fn status(&self, thread: &Thread, mem: &Memory) -> String {
-        let sizes = self.sizes(mem);
-        let signals = self.signal_sets(thread);
-        let name = name(thread);
+    fn status(&self, subject: &Subject<'_>) -> String {
+        let (os, mem) = (subject.os, subject.mem);
+        let sizes = os.sizes(mem);
+        let signals = os.signal_sets(subject.thread);
+        let (parent, ..) = self.place_of(os.pid);
         let kib = |bytes: u64| format!("{:>8} kB", bytes >> 10);
-        let id = |id: u32| format!("{id}\t{id}\t{id}\t{id}");
-        let descriptors = self.files.open_numbers().last().map_or(0, |fd| fd + 1);
+        let descriptors = os.files.open_numbers().last().map_or(0, |fd| fd + 1);
         let rows: Vec<(&str, String)> = vec![
-            ("Name", name),
-            ("Umask", format!("{:04o}", self.umask)),
-            ("State", "R (running)".to_owned()),
-            ("Tgid", self.pid.to_string()),
+            ("Name", subject.name()),
+            ("Umask", format!("{:04o}", os.umask)),
+            ("State", subject.state.text().to_owned()),
+            ("Tgid", os.pid.to_string()),
             ("Ngid", "0".to_owned()),
-            ("Pid", self.pid.to_string()),
-            ("PPid", self.parent().to_string()),
+            ("Pid", subject.tid.to_string()),
+            ("PPid", parent.to_string()),
             ("TracerPid", "0".to_owned()),
-            ("Uid", id(UID)),
-            ("Gid", id(GID)),
             ("FDSize", descriptors.next_multiple_of(64).to_string()),
-            ("Groups", String::new()),
             ("VmSize", kib(sizes.total)),
-            ("VmLck", kib(self.locks.ranges.bytes_within(0..u64::MAX))),
+            ("VmLck", kib(os.locks.ranges.bytes_within(0..u64::MAX))),
             ("VmPin", kib(0)),
             ("VmHWM", kib(mem.peak_resident_bytes())),
             ("VmRSS", kib(mem.resident_bytes())),
@@ -152,7 +188,7 @@ impl Linux {
             ("VmExe", kib(sizes.text)),
             ("VmLib", kib(0)),
             ("VmSwap", kib(0)),
-            ("Threads", self.threads.count().to_string()),
+            ("Threads", self.threads_of(os.pid).len().to_string()),
             ("SigPnd", format!("{:016x}", signals.own_pending)),
             (
                 "ShdPnd",
@@ -161,11 +197,6 @@ impl Linux {
             ("SigBlk", format!("{:016x}", signals.blocked)),
             ("SigIgn", format!("{:016x}", signals.ignored)),
             ("SigCgt", format!("{:016x}", signals.caught)),
-            ("CapInh", "0000000000000000".to_owned()),
-            ("CapPrm", "0000000000000000".to_owned()),
-            ("CapEff", "0000000000000000".to_owned()),
-            ("CapBnd", "0000000000000000".to_owned()),
-            ("CapAmb", "0000000000000000".to_owned()),
             ("Seccomp", "0".to_owned()),
             ("Cpus_allowed", "1".to_owned()),
             ("Cpus_allowed_list", "0".to_owned()),
@@ -173,16 +204,28 @@ impl Linux {
             ("voluntary_ctxt_switches", "0".to_owned()),
             ("nonvoluntary_ctxt_switches", "0".to_owned()),
         ];
-        rows.into_iter()
-            .map(|(key, value)| format!("{key}:\t{value}\n"))
+        // Users and groups stand behind the tracer, the sets of capabilities behind those of signals.
+        let own = os.credentials.rows();
+        let (ids, capabilities) = own.split_at(3);
+        let behind = |name: &str| match name {
+            "TracerPid" => &ids[..2],
+            "FDSize" => &ids[2..],
+            "SigCgt" => capabilities,
+            _ => &[],
+        };
+        let line = |(key, value): &(&str, String)| format!("{key}:\t{value}\n");
+        rows.iter()
+            .flat_map(|row| std::iter::once(row).chain(behind(row.0)))
+            .map(line)
             .collect()
     }
 
-    fn signal_sets(&self, thread: &Thread) -> SignalSets {
+    fn signal_sets(&self, thread: Option<&Thread>) -> SignalSets {
+        let own_pending = thread.map_or(0, |thread| thread.signals.pending.set);
         let mut sets = SignalSets {
-            own_pending: thread.signals.pending.set,
-            pending: thread.signals.pending.set | self.signals.pending.set,
-            blocked: thread.signals.blocked,
+            own_pending,
+            pending: own_pending | self.signals.pending.set,
+            blocked: thread.map_or(0, |thread| thread.signals.blocked),
             ignored: 0,
             caught: 0,
         };
@@ -212,9 +255,4 @@ struct SignalSets {
     blocked: u64,
     ignored: u64,
     caught: u64,
-}
-
-/// A thread's name, without what would end its field.
-fn name(thread: &Thread) -> String {
-    Thread::readable_name(&thread.name)
 }

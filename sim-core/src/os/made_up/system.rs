@@ -1,9 +1,10 @@
 //! What `/proc` tells of the system: its processor, memory and time, all of them simulated.
 
+use super::subject::Whose;
 use super::tree::Text;
 use crate::isa::Isa;
 use crate::memory::Memory;
-use crate::os::time::EPOCH_SECONDS;
+use crate::os::time::NANOS_PER_SECOND;
 use crate::os::{CLOCK_TICKS_PER_SECOND, Linux};
 use crate::process::Thread;
 
@@ -11,7 +12,13 @@ const NANOS_PER_TICK: u64 = 1_000_000_000 / CLOCK_TICKS_PER_SECOND;
 
 impl Linux {
     /// The text of a made-up file.
-    pub(super) fn made_text(&mut self, text: Text, thread: &Thread, mem: &Memory) -> Vec<u8> {
+    pub(super) fn made_text(
+        &mut self,
+        text: Text,
+        whose: Whose,
+        thread: &Thread,
+        mem: &Memory,
+    ) -> Vec<u8> {
         let (name, release) = self.abi.system();
         match text {
             Text::Fixed(text) => text.to_owned(),
@@ -28,8 +35,7 @@ impl Linux {
             Text::Release => format!("{release}\n"),
             Text::SystemName => format!("{name}\n"),
             Text::Uuid => self.uuid(),
-            Text::Maps => self.maps(mem),
-            _ => return self.process_text(text, thread, mem),
+            _ => return self.process_text(text, whose, thread, mem),
         }
         .into_bytes()
     }
@@ -80,15 +86,16 @@ impl Linux {
         let each: String = (0..self.processors())
             .map(|number| format!("cpu{number} {times}\n"))
             .collect();
+        let start = self.start_ns / NANOS_PER_SECOND;
         format!(
-            "cpu  {times}\n{each}intr 0\nctxt 0\nbtime {EPOCH_SECONDS}\nprocesses 1\n\
+            "cpu  {times}\n{each}intr 0\nctxt 0\nbtime {start}\nprocesses 1\n\
              procs_running 1\nprocs_blocked 0\n"
         )
     }
 
-    /// Time that the process has computed, in ticks.
-    pub(super) fn busy_ticks(&self) -> u64 {
-        self.busy_ns() / NANOS_PER_TICK
+    /// Processor time of the process until a simulated time, in ticks.
+    pub(super) fn busy_ticks(&self, now_ns: u64) -> u64 {
+        self.threads.processor_ns(now_ns) / NANOS_PER_TICK
     }
 
     /// A random UUID (version 4) from the guest's seed.

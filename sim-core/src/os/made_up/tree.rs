@@ -1,7 +1,10 @@
 //! Which made-up files there are.
 //!
-//! The folder of the process has the name `[pid]` here and that of its thread `[tid]`, since the guest sees
-//! their numbers.
+//! The folder of a process has the name `[pid]` in the table and that of a thread `[tid]`, since the guest sees their
+//! numbers.
+
+use super::subject::Whose;
+use crate::os::Linux;
 
 /// A made-up file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,41 +179,85 @@ const FILES: &[(&str, Node)] = &[
 
 const BOOT_ID: &str = "00000000-0000-4000-8000-000000000001\n";
 
-/// The folder of the process's open files.
-pub(super) const DESCRIPTORS: &str = "/proc/[pid]/fd";
-const PROCESS: &str = "/proc/[pid]";
+const DESCRIPTORS: &str = "/proc/[pid]/fd";
 const THREADS: &str = "/proc/[pid]/task";
 
-/// The file `name` of a made-up folder as process `own` sees it, and its path here. `is_open` says which descriptors
-/// are.
-pub(super) fn child(
-    folder: &str,
-    name: &str,
-    own: u32,
-    is_open: impl Fn(u64) -> bool,
-) -> Option<(String, Node)> {
-    let number = name.parse::<u64>().ok();
-    // `+1` and `01` are no names of files.
-    let number = number.filter(|number| number.to_string() == name);
-    match (folder, number) {
-        ("/proc", Some(pid)) => (pid == u64::from(own)).then(|| (PROCESS.to_owned(), Node::Folder)),
-        (THREADS, Some(tid)) => {
-            (tid == u64::from(own)).then(|| (format!("{THREADS}/[tid]"), Node::Folder))
+/// A path as it is written in the table, and the process and the thread that it tells of.
+pub(super) fn in_table(path: &str) -> (String, Option<Whose>) {
+    let mut names: Vec<&str> = path.split('/').collect();
+    let number = |name: Option<&&str>| name.and_then(|name| number_of(name));
+    let Some(pid) = number(names.get(2)).filter(|_| names[1] == "proc") else {
+        return (path.to_owned(), None);
+    };
+    names[2] = "[pid]";
+    let tid = match names.get(3) {
+        Some(&"task") => number(names.get(4)),
+        _ => None,
+    };
+    if tid.is_some() {
+        names[4] = "[tid]";
+    }
+    (names.join("/"), Some(Whose { pid, tid }))
+}
+
+/// The number that a name is: `+1` and `01` are none.
+fn number_of(name: &str) -> Option<u32> {
+    let number = name.parse::<u32>().ok();
+    number.filter(|number| number.to_string() == name)
+}
+
+impl Linux {
+    /// The file `name` of a made-up folder.
+    pub(super) fn made_child(&self, folder: &str, name: &str) -> Option<Node> {
+        let number = number_of(name);
+        let (in_table, whose) = in_table(folder);
+        match (in_table.as_str(), whose, number) {
+            ("/proc", _, Some(pid)) => {
+                let is_there = pid != 0 && self.has_process(u64::from(pid));
+                is_there.then_some(Node::Folder)
+            }
+            (THREADS, Some(whose), Some(tid)) => {
+                let is_there = self.threads_of(whose.pid).contains(&tid);
+                is_there.then_some(Node::Folder)
+            }
+            (DESCRIPTORS, Some(whose), Some(fd)) => {
+                let node = Node::Link(Link::Descriptor(u64::from(fd)));
+                let open = self.descriptors_of(whose.pid);
+                open.contains(&u64::from(fd)).then_some(node)
+            }
+            _ if name.starts_with('[') => None,
+            _ => node(&format!("{in_table}/{name}")),
         }
-        (DESCRIPTORS, Some(fd)) => {
-            let node = Node::Link(Link::Descriptor(fd));
-            is_open(fd).then(|| (format!("{DESCRIPTORS}/{fd}"), node))
-        }
-        _ if name.starts_with('[') => None,
-        _ => {
-            let path = format!("{folder}/{name}");
-            node(&path).map(|node| (path, node))
-        }
+    }
+
+    /// The names in a made-up folder, sorted.
+    pub(super) fn made_names(&self, folder: &str) -> Vec<String> {
+        let (in_table, whose) = in_table(folder);
+        let numbers: Vec<u64> = match (in_table.as_str(), whose) {
+            ("/proc", _) => self.process_numbers().map(u64::from).collect(),
+            (THREADS, Some(whose)) => {
+                let threads = self.threads_of(whose.pid);
+                threads.into_iter().map(u64::from).collect()
+            }
+            (DESCRIPTORS, Some(whose)) => self.descriptors_of(whose.pid),
+            _ => Vec::new(),
+        };
+        let numbers = numbers.iter().map(u64::to_string);
+        numbers.chain(names(&in_table)).collect()
+    }
+
+    /// The descriptors that a process has open.
+    fn descriptors_of(&self, pid: u32) -> Vec<u64> {
+        let files = match pid {
+            _ if pid == self.pid => Some(&self.files),
+            _ => self.parked_process(pid).map(|(os, _)| &os.files),
+        };
+        files.map_or_else(Vec::new, |files| files.open_numbers().collect())
     }
 }
 
 /// What is at a path as it is written in the table.
-fn node(path: &str) -> Option<Node> {
+pub(super) fn node(path: &str) -> Option<Node> {
     let file = FILES.iter().find(|(known, _)| *known == path);
     let is_folder = || FILES.iter().any(|(known, _)| is_below(known, path));
     file.map(|file| file.1)
@@ -222,40 +269,44 @@ fn is_below(path: &str, folder: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The names in a made-up folder as process `own` sees it, sorted, but for those of open files.
-pub(super) fn names(folder: &str, own: u32) -> Vec<String> {
+/// The names that the table has in a folder, sorted, but for numbers.
+fn names(folder: &str) -> Vec<String> {
     let below = FILES.iter().filter(|(path, _)| is_below(path, folder));
     let mut names: Vec<String> = below
         .filter_map(|(path, _)| path[folder.len() + 1..].split('/').next())
-        .map(|name| shown(name, own))
+        .filter(|name| !name.starts_with('['))
+        .map(str::to_owned)
         .collect();
     names.sort();
     names.dedup();
     names
 }
 
-/// A path as process `own` sees it.
-pub(in crate::os) fn shown(path: &str, own: u32) -> String {
-    let pid = own.to_string();
-    path.replace("[pid]", &pid).replace("[tid]", &pid)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::PID;
 
     #[test]
     fn folders_are_the_paths_before_the_names() {
-        let all = |_| true;
-        assert_eq!(child("/proc", "sys", PID, all).unwrap().1, Node::Folder);
-        assert_eq!(child("/proc", "1000", PID, all).unwrap().0, PROCESS);
-        assert_eq!(child("/proc", "[pid]", PID, all), None);
-        assert_eq!(child("/proc", "01000", PID, all), None);
-        assert_eq!(child(PROCESS, "task", PID, all).unwrap().1, Node::Folder);
-        assert_eq!(names("/proc/sys/vm", PID).len(), 4);
-        assert!(names("/proc", PID).contains(&"1000".to_owned()));
-        assert_eq!(names(THREADS, PID), ["1000"]);
+        assert_eq!(node("/proc/sys"), Some(Node::Folder));
+        assert_eq!(node("/proc/[pid]/task"), Some(Node::Folder));
+        assert_eq!(names("/proc/sys/vm").len(), 4);
+        assert!(!names("/proc").contains(&"[pid]".to_owned()));
+    }
+
+    #[test]
+    fn numbers_in_paths_name_processes_and_threads() {
+        let whose = |pid, tid| Some(Whose { pid, tid });
+        let of = |path| in_table(path);
+        assert_eq!(
+            of("/proc/12/fd"),
+            ("/proc/[pid]/fd".to_owned(), whose(12, None))
+        );
+        let task = "/proc/[pid]/task/[tid]/stat".to_owned();
+        assert_eq!(of("/proc/12/task/13/stat"), (task, whose(12, Some(13))));
+        for path in ["/proc/012/fd", "/sys/12", "/proc/+1"] {
+            assert_eq!(of(path), (path.to_owned(), None));
+        }
     }
 
     #[test]

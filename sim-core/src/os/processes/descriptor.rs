@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::super::Linux;
 use super::super::abi::OpenFlags;
 use super::super::descriptors::{Kind, OpenFile};
 use super::super::errno::Errno;
 use super::super::readiness::READABLE;
 use super::super::signal_calls::valid_signal;
 use super::super::signals::SigInfo;
-use super::super::{Linux, UID};
 use super::Family;
 use crate::memory::Memory;
 use crate::process::Thread;
@@ -97,7 +97,7 @@ impl Linux {
         }
         let told = match info {
             0 => SigInfo {
-                sender: Some((self.pid, UID)),
+                sender: Some((self.pid, self.credentials.uid())),
                 ..SigInfo::default()
             },
             at => {

@@ -26,7 +26,7 @@ impl End {
     }
 
     /// The signal information that tells a parent of the end of `pid`.
-    pub(super) fn told(self, signal: u8, pid: u32) -> SigInfo {
+    pub(super) fn told(self, signal: u8, (pid, uid): (u32, u32)) -> SigInfo {
         const CLD_EXITED: i32 = 1;
         const CLD_KILLED: i32 = 2;
         let (code, value) = match self {
@@ -35,7 +35,7 @@ impl End {
         };
         SigInfo {
             signal,
-            sender: Some((pid, super::super::UID)),
+            sender: Some((pid, uid)),
             value: u64::from(value),
             ..SigInfo::with_code(code)
         }
@@ -62,8 +62,10 @@ impl Linux {
         self.give_memory_back(mem);
         self.leave_children();
         let used_ns = self.busy_ns() + self.children_ns;
+        let name = self.first_name();
         if let Some(member) = self.family.members.get_mut(&self.pid) {
             member.used_ns = used_ns;
+            member.name = name;
         }
         self.tell_parent(end);
         self.wake_on_files();
@@ -143,7 +145,7 @@ impl Family {
         let Some(member) = self.members.get(&pid) else {
             return;
         };
-        let (parent, end_signal) = (member.parent, member.end_signal);
+        let (parent, end_signal, uid) = (member.parent, member.end_signal, member.uid);
         let Some(parent) = self.parked_mut(parent) else {
             self.members.remove(&pid);
             return;
@@ -153,7 +155,7 @@ impl Family {
         let action = parent.signals.actions[usize::from(rules.child)];
         let is_ignored = action.handler == SIG_IGN || action.flags & rules.no_child_wait != 0;
         if end_signal != 0 {
-            parent.send_to_process(end.told(end_signal, pid));
+            parent.send_to_process(end.told(end_signal, (pid, uid)));
         }
         let waiting: Vec<u32> = parent
             .threads

@@ -243,7 +243,8 @@ impl Linux {
             Err(errno) => return self.noted(path, Err(errno)),
         };
         let node = place.existing()?;
-        if !node.is_file() || mode_of(&node.stat, self.writable) & 0o100 == 0 {
+        let mode = mode_of(&node.stat, self.writable);
+        if !node.is_file() || self.credentials.access(mode, self.owner, false) & 1 == 0 {
             return Err(Errno::EACCES);
         }
         let file = node.open(OFlags::RDONLY)?;
@@ -325,6 +326,7 @@ impl Linux {
         self.mappings = Default::default();
         self.locks = Default::default();
         self.signals.reset_handlers();
+        self.credentials.execute();
         self.timers = Timers::at_exec(&self.timers);
         self.forget_buffers(&(0..Memory::LIMIT));
         self.threads.end_others();

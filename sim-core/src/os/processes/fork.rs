@@ -74,6 +74,7 @@ impl Linux {
             std::mem::swap(&mut self.locks, &mut os.locks);
             self.is_lent = true;
         } else {
+            os.mappings.inherit(&mut child_mem)?;
             os.track_shared(&mut child_mem);
         }
         // The parent goes on when another process has had its turn, or the memory is back.

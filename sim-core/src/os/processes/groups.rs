@@ -1,8 +1,8 @@
 //! Parents, groups and sessions, and signals to processes (Linux `kernel/sys.c`, `kernel/signal.c`).
 
+use super::super::Linux;
 use super::super::errno::Errno;
 use super::super::signals::SigInfo;
-use super::super::{Linux, UID};
 use super::{INIT, Member};
 
 impl Linux {
@@ -77,6 +77,13 @@ impl Linux {
         Ok(0)
     }
 
+    /// The process has another real user.
+    pub(in super::super) fn note_user(&mut self, uid: u32) {
+        if let Some(member) = self.family.members.get_mut(&self.pid) {
+            member.uid = uid;
+        }
+    }
+
     /// `setsid`: the leader of a group cannot begin a session.
     pub(in super::super) fn setsid(&mut self) -> Result<u64, Errno> {
         let pid = self.pid;
@@ -97,6 +104,7 @@ impl Linux {
     ) -> Result<u64, Errno> {
         const ALL: i32 = -1;
         let own = self.pid;
+        let uid = self.credentials.uid();
         let group = match to {
             0 => self.group_and_session().0,
             _ => to.unsigned_abs(),
@@ -114,10 +122,19 @@ impl Linux {
         if meant.is_empty() {
             return Err(Errno::ESRCH);
         }
+        let is_allowed = |pid: &u32| {
+            let other = self.family.parked.get(pid);
+            *pid == own
+                || other.is_none_or(|guest| self.credentials.may_signal(&guest.os.credentials))
+        };
+        let allowed: Vec<u32> = meant.into_iter().filter(is_allowed).collect();
+        if allowed.is_empty() {
+            return Err(Errno::EPERM);
+        }
         let Some(info) = info else { return Ok(0) };
-        for pid in meant {
+        for pid in allowed {
             let info = SigInfo {
-                sender: info.sender.or(Some((own, UID))),
+                sender: info.sender.or(Some((own, uid))),
                 ..info
             };
             if pid == own {

@@ -55,6 +55,8 @@ impl ProcessRule {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     pub parent: u32,
+    /// The real user of the process.
+    pub uid: u32,
     pub group: u32,
     pub session: u32,
     /// The signal that tells its parent of its end; 0: none.
@@ -69,6 +71,8 @@ pub(super) struct Member {
     pub change: Option<Change>,
     /// For how long it and the children that it waited for had run at its end, in nanoseconds.
     pub used_ns: u64,
+    /// What its program is called, at its end.
+    pub name: [u8; Thread::NAME_BYTES],
 }
 
 /// The processes of a run.
@@ -109,10 +113,11 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// One process, which leads its group and its session.
-    pub(super) fn new(pid: u32) -> Family {
+    /// One process of a user, which leads its group and its session.
+    pub(super) fn new(pid: u32, uid: u32) -> Family {
         let first = Member {
             parent: INIT,
+            uid,
             group: pid,
             session: pid,
             end_signal: 0,
@@ -121,6 +126,7 @@ impl Family {
             end: None,
             change: None,
             used_ns: 0,
+            name: [0; Thread::NAME_BYTES],
         };
         Family {
             rule: ProcessRule::BY_DEFAULT,
@@ -176,6 +182,11 @@ impl Family {
     pub(super) fn next_event(&mut self) -> u64 {
         self.events += 1;
         self.events
+    }
+
+    /// The real user of a process.
+    fn user_of(&self, pid: u32) -> u32 {
+        self.members.get(&pid).map_or(0, |member| member.uid)
     }
 
     /// Any process that does not run.
@@ -318,6 +329,35 @@ impl Linux {
         self.program_number = self.family.begin_program(image);
     }
 
+    /// The numbers of all processes of the run, also of those that have ended and whose parents have not asked yet.
+    pub(super) fn process_numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.family.members.keys().copied()
+    }
+
+    /// A process that does not run, and its memory.
+    pub(super) fn parked_process(&self, pid: u32) -> Option<(&Linux, &Memory)> {
+        let guest = self.family.parked.get(&pid)?;
+        Some((&*guest.os, &guest.mem))
+    }
+
+    /// Parent, group and session of a process.
+    pub(super) fn place_of(&self, pid: u32) -> (u32, u32, u32) {
+        let member = self.family.members.get(&pid);
+        member.map_or((INIT, pid, pid), |member| {
+            (member.parent, member.group, member.session)
+        })
+    }
+
+    /// Parent, group, session and name of a process that has ended and whose parent has not asked yet.
+    pub(super) fn ended_process(
+        &self,
+        pid: u32,
+    ) -> Option<(u32, u32, u32, [u8; Thread::NAME_BYTES])> {
+        let member = self.family.members.get(&pid)?;
+        member.end?;
+        Some((member.parent, member.group, member.session, member.name))
+    }
+
     /// Whether there is, or was, another process.
     #[inline]
     #[must_use]
@@ -442,6 +482,7 @@ impl Linux {
         to.file_limit = self.file_limit;
         to.time_limit = self.time_limit;
         to.now_ns = self.now_ns;
+        to.start_ns = self.start_ns;
         to.idle_ns = self.idle_ns;
         to.threads.go_on_counting(&self.threads);
         to.threads.take_turn(&mut self.threads);

@@ -46,8 +46,13 @@ impl Linux {
     pub(crate) fn see_changes(&mut self, mem: &mut Memory) -> bool {
         let changes = self.family.changes;
         if std::mem::replace(&mut self.seen_changes, changes) == changes
-            || !self.mappings.has_shared()
+            || !self.mappings.has_files()
         {
+            return false;
+        }
+        // A file whose size the host does not tell stays as it is.
+        let _ = self.mappings.fit(mem, self.abi.page_bytes(), None);
+        if !self.mappings.has_shared() {
             return false;
         }
         for (range, file) in self.mappings.ranges.within(0..u64::MAX) {

@@ -3,9 +3,9 @@
 //! No thread of a stopped process has a turn; what it waits for may come meanwhile. A signal that continues it, or that
 //! ends it (SIGKILL), lets it go on.
 
+use super::super::Linux;
 use super::super::signals::{SIG_DFL, SIG_IGN, SIGKILL, SigInfo, bit};
 use super::super::threads::WaitFor;
-use super::super::{Linux, UID};
 use crate::process::Thread;
 
 /// What a parent can be told of a child that has not ended.
@@ -27,7 +27,7 @@ impl Change {
     }
 
     /// The signal information that tells a parent of the change of `pid`, as signal `child`.
-    pub(super) fn told(self, child: u8, pid: u32, going_on: u8) -> SigInfo {
+    pub(super) fn told(self, child: u8, (pid, uid): (u32, u32), going_on: u8) -> SigInfo {
         const CLD_STOPPED: i32 = 5;
         const CLD_CONTINUED: i32 = 6;
         let (code, value) = match self {
@@ -36,7 +36,7 @@ impl Change {
         };
         SigInfo {
             signal: child,
-            sender: Some((pid, UID)),
+            sender: Some((pid, uid)),
             value: u64::from(value),
             ..SigInfo::with_code(code)
         }
@@ -125,19 +125,19 @@ impl Linux {
             return;
         };
         member.change = Some(change);
-        let parent = member.parent;
+        let (parent, who) = (member.parent, (pid, member.uid));
         if parent == self.pid {
-            self.hear_of(pid, change);
+            self.hear_of(who, change);
         } else if let Some(parent) = self.family.parked_mut(parent) {
-            parent.os.hear_of(pid, change);
+            parent.os.hear_of(who, change);
         }
     }
 
-    fn hear_of(&mut self, pid: u32, change: Change) {
+    fn hear_of(&mut self, who: (u32, u32), change: Change) {
         let rules = self.abi.signal_rules();
         let action = self.signals.actions[usize::from(rules.child)];
         if action.handler != SIG_IGN && action.flags & rules.no_child_stop == 0 {
-            self.send_to_process(change.told(rules.child, pid, rules.go_on));
+            self.send_to_process(change.told(rules.child, who, rules.go_on));
         }
         let waiting: Vec<u32> = self
             .threads

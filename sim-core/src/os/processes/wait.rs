@@ -130,9 +130,10 @@ impl Linux {
         let told = match changed {
             None => Record::new().pad_to(28).done(),
             Some((pid, news)) => {
+                let who = (pid, self.family.user_of(pid));
                 let told = match news {
-                    News::End(end) => end.told(rules.child, pid),
-                    News::Change(change) => change.told(rules.child, pid, rules.go_on),
+                    News::End(end) => end.told(rules.child, who),
+                    News::Change(change) => change.told(rules.child, who, rules.go_on),
                 };
                 told.encode()[..28].to_vec()
             }

@@ -1,9 +1,9 @@
 //! Options of sockets. Most are kept and have no effect.
 
 use super::super::Linux;
+use super::super::PID;
 use super::super::errno::Errno;
 use super::super::record::{Record, read_words};
-use super::super::{GID, PID, UID};
 use super::address::Family;
 use super::flow::ROOM_BYTES;
 use super::lock;
@@ -117,7 +117,10 @@ impl Linux {
                 record.u64(nanos / NANOS_PER_SECOND).u64(micros)
             }
             SocketOption::Linger => record.u64(kept.unwrap_or(0)),
-            SocketOption::PeerCredentials => record.u32(PID).u32(UID).u32(GID),
+            SocketOption::PeerCredentials => {
+                let own = &self.credentials;
+                record.u32(PID).u32(own.euid()).u32(own.egid())
+            }
             SocketOption::Error => {
                 let error = socket.error.take();
                 record.u32(error.map_or(0, |errno| u32::from(self.abi.errno_number(errno))))

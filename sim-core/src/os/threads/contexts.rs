@@ -11,8 +11,8 @@ use crate::process::Thread;
 
 /// What the operating system knows of a thread on a context.
 #[derive(Clone, Debug)]
-struct Running {
-    tid: u32,
+pub(super) struct Running {
+    pub(super) tid: u32,
     robust_list: u64,
     /// Signals that it does not take.
     blocked: u64,
@@ -112,7 +112,7 @@ impl Contexts {
         processors >> self.here & 1 != 0
     }
 
-    fn others(&self) -> impl Iterator<Item = &Running> {
+    pub(super) fn others(&self) -> impl Iterator<Item = &Running> {
         let all = self.all.iter().enumerate();
         let others = all.filter(|(number, _)| *number != self.here);
         others.filter_map(|(_, context)| context.running.as_ref())

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::Linux;
 use super::super::errno::Errno;
-use super::super::time::{EPOCH_SECONDS, NANOS_PER_SECOND, TimeFormat};
+use super::super::time::TimeFormat;
 use super::wait::WaitFor;
 use crate::memory::Memory;
 
@@ -157,7 +157,7 @@ impl Linux {
                 let nanos = TimeFormat::Nanoseconds.read(mem, at)?;
                 let epoch_ns = match operation & CLOCK_REALTIME {
                     0 => 0,
-                    _ => EPOCH_SECONDS * NANOS_PER_SECOND,
+                    _ => self.start_ns,
                 };
                 Some(if is_absolute {
                     nanos.saturating_sub(epoch_ns)

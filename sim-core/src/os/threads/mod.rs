@@ -125,6 +125,16 @@ impl Threads {
         self.first_code = None;
     }
 
+    /// The numbers of all threads, in ascending order. `here` is the one on the context whose turn it is.
+    pub(super) fn numbers(&self, here: Option<u32>) -> Vec<u32> {
+        let mut numbers: Vec<u32> = self.parked.keys().copied().collect();
+        numbers.extend(self.contexts.others().map(|running| running.tid));
+        numbers.extend(here);
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
     /// How many threads there are, with those that run.
     pub(super) fn count(&self) -> usize {
         self.parked.len() + 1 + self.contexts.count_others()
