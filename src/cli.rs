@@ -180,10 +180,10 @@ pub struct GuestArgs {
     #[arg(long, requires = "root")]
     pub writable: bool,
     /// User as which the program runs, and whose all files are; 0 is root, who has all capabilities
-    #[arg(long, value_name = "UID", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(..u32::MAX as i64))]
+    #[arg(long, value_name = "UID", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(..=4_294_967_294))]
     pub uid: u32,
     /// Group of the program and its files [default: the number of the user]
-    #[arg(long, value_name = "GID", value_parser = clap::value_parser!(u32).range(..u32::MAX as i64))]
+    #[arg(long, value_name = "GID", value_parser = clap::value_parser!(u32).range(..=4_294_967_294))]
     pub gid: Option<u32>,
     /// Date on which the run begins, in seconds since 1970 [default: 1767225600, the first of January 2026]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=4_102_444_800))]

@@ -406,3 +406,26 @@ fn many_children_of_a_process_see_what_was_there_when_they_were_made() {
         }
     }
 }
+
+/// A kernel of Linux printed the expected lines for root and for another user. (Alpha has no `clone3`.)
+#[test]
+fn calls_find_and_refuse_what_linux_does() {
+    let expected = [
+        ("0", include_str!("guest/linux_calls.root.txt")),
+        ("1000", include_str!("guest/linux_calls.user.txt")),
+    ];
+    for isa in Isa::BOTH {
+        let program = build(isa, "linux_calls.c", &["-w"]);
+        for (uid, text) in expected {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().display().to_string();
+            let options = ["run", "--uid", uid, "--root", &folder, "--writable", "--"];
+            let run = Hps::new().run(&[&options[..], &[&program]].concat());
+            let printed = String::from_utf8_lossy(&run.stdout).into_owned();
+            let is_there = |line: &&str| isa == Isa::Riscv64 || !line.contains("clone3");
+            let wanted: Vec<&str> = text.lines().filter(is_there).collect();
+            let found: Vec<&str> = printed.lines().collect();
+            assert_eq!(found, wanted, "{isa:?}, user {uid}: {}", run.stderr);
+        }
+    }
+}

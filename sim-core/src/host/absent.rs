@@ -246,12 +246,12 @@ pub(crate) mod rustix {
         }
 
         flags! {
-            AtFlags { SYMLINK_NOFOLLOW = 0x100, REMOVEDIR = 0x200 }
+            AtFlags { SYMLINK_NOFOLLOW = 0x100, REMOVEDIR = 0x200, SYMLINK_FOLLOW = 0x400 }
             MemfdFlags { CLOEXEC = 1, ALLOW_SEALING = 2 }
             Mode { RWXU = 0o700 }
             OFlags {
                 RDONLY = 0, WRONLY = 1, RDWR = 2, CREATE = 0o100, EXCL = 0o200, NOCTTY = 0o400, TRUNC = 0o1000,
-                APPEND = 0o2000, DIRECTORY = 0o200_000, NOFOLLOW = 0o400_000, CLOEXEC = 0o2_000_000, PATH = 0o10_000_000
+                TMPFILE = 0o20_200_000, APPEND = 0o2000, DIRECTORY = 0o200_000, NOFOLLOW = 0o400_000, CLOEXEC = 0o2_000_000, PATH = 0o10_000_000
             }
             RenameFlags { NOREPLACE = 1 }
             ResolveFlags { NO_XDEV = 1, NO_MAGICLINKS = 2, BENEATH = 8, IN_ROOT = 16 }
@@ -277,6 +277,8 @@ pub(crate) mod rustix {
         pub(crate) enum FileType {
             Unknown,
             Socket,
+            Fifo,
+            RegularFile,
         }
 
         impl FileType {

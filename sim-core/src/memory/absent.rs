@@ -85,3 +85,49 @@ impl Memory {
         self.code_epoch += u64::from(byte & bits::X != 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u64 = PAGE_SIZE;
+
+    #[test]
+    fn pages_that_were_taken_away_fault_and_come_back_as_zeros() {
+        let mut mem = Memory::new(1 << 20).unwrap();
+        mem.map(0x10000, 3 * PAGE, Perm::RW).unwrap();
+        mem.write_bytes(0x10000 + PAGE, b"gone").unwrap();
+        mem.withhold(0x10000 + PAGE..0x10000 + 3 * PAGE);
+        assert!(mem.read::<8>(0x10000 + PAGE).is_err());
+        assert!(mem.write_bytes(0x10000 + 2 * PAGE, b"x").is_err());
+        assert_eq!(mem.permissions(0x10000 + PAGE), Some(Perm::RW));
+        assert!(mem.is_absent(0x10000 + PAGE, Perm::W));
+        assert!(!mem.is_absent(0x10000 + PAGE, Perm::X));
+        assert_eq!(mem.mapped_parts().count(), 1);
+        // Permissions that come meanwhile hold later.
+        mem.protect(0x10000 + PAGE, PAGE, Perm::R).unwrap();
+        assert!(mem.read::<8>(0x10000 + PAGE).is_err());
+        let all = 0x10000..0x10000 + 3 * PAGE;
+        let back = mem.give_back(all.clone());
+        let absent = 0x10000 + PAGE..0x10000 + 3 * PAGE;
+        assert_eq!(back, std::slice::from_ref(&absent));
+        assert_eq!(mem.read::<4>(0x10000 + PAGE), Ok(0));
+        assert!(mem.write_bytes(0x10000 + PAGE, b"x").is_err());
+        mem.write_bytes(0x10000 + 2 * PAGE, b"x").unwrap();
+        assert_eq!(mem.give_back(all), []);
+    }
+
+    #[test]
+    fn copies_have_the_same_absent_pages_and_new_mappings_have_none() {
+        let mut mem = Memory::new(1 << 20).unwrap();
+        mem.map(0x10000, 2 * PAGE, Perm::RW).unwrap();
+        mem.withhold(0x10000..0x10000 + 2 * PAGE);
+        let copy = mem.duplicate().unwrap();
+        assert!(copy.is_absent(0x10000, Perm::R));
+        mem.map(0x10000, PAGE, Perm::RW).unwrap();
+        mem.unmap(0x10000 + PAGE, PAGE).unwrap();
+        assert!(!mem.is_absent(0x10000, Perm::R));
+        assert!(!mem.is_absent(0x10000 + PAGE, Perm::R));
+        assert_eq!(mem.read::<8>(0x10000), Ok(0));
+    }
+}

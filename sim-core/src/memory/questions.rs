@@ -32,30 +32,28 @@ impl Memory {
 
     /// The mapped ranges in ascending order, each of one set of permissions, as the program has given them.
     pub fn mapped_parts(&self) -> impl Iterator<Item = (Range<u64>, Perm)> + '_ {
-        self.regions.iter().flat_map(move |range| {
-            let mut start = range.start;
-            let same = |a: &u8, b: &u8| a & bits::PERM == b & bits::PERM;
-            self.page_bytes(page_indices(&range))
-                .chunk_by(same)
-                .flat_map(move |pages| {
-                    let part = start..start + pages.len() as u64 * PAGE_SIZE;
-                    start = part.end;
-                    self.given_parts(part, Perm(pages[0] & bits::PERM))
-                })
-        })
+        self.regions.iter().flat_map(|range| self.parts_of(range))
     }
 
-    /// A range with one set of permissions, in parts of the permissions that the program has given them.
-    fn given_parts(&self, range: Range<u64>, perm: Perm) -> Vec<(Range<u64>, Perm)> {
-        if perm != Perm::NONE || self.absent.is_empty() {
-            return vec![(range, perm)];
-        }
+    /// A mapped range, in parts of one set of permissions.
+    fn parts_of(&self, range: Range<u64>) -> Vec<(Range<u64>, Perm)> {
         let mut parts: Vec<(Range<u64>, Perm)> = Vec::new();
-        for at in range.step_by(PAGE_SIZE as usize) {
-            let perm = self.given_permissions(page_of(at));
-            match parts.last_mut() {
-                Some((part, known)) if *known == perm => part.end = at + PAGE_SIZE,
-                _ => parts.push((at..at + PAGE_SIZE, perm)),
+        let mut add = |part: Range<u64>, perm| match parts.last_mut() {
+            Some((last, known)) if *known == perm => last.end = part.end,
+            _ => parts.push((part, perm)),
+        };
+        let mut start = range.start;
+        let same = |a: &u8, b: &u8| a & bits::PERM == b & bits::PERM;
+        for pages in self.page_bytes(page_indices(&range)).chunk_by(same) {
+            let part = start..start + pages.len() as u64 * PAGE_SIZE;
+            start = part.end;
+            let perm = Perm(pages[0] & bits::PERM);
+            if perm != Perm::NONE || self.absent.is_empty() {
+                add(part, perm);
+                continue;
+            }
+            for at in part.step_by(PAGE_SIZE as usize) {
+                add(at..at + PAGE_SIZE, self.given_permissions(page_of(at)));
             }
         }
         parts

@@ -44,6 +44,10 @@ pub struct OpenFlags {
     pub cloexec: bool,
     /// Only a place in the tree, not its content.
     pub path_only: bool,
+    /// Of a pipe: each write is a packet.
+    pub direct: bool,
+    /// A new file without a name, in the folder that the path names.
+    pub unnamed: bool,
 }
 
 /// What `mmap` is asked for.

@@ -42,10 +42,10 @@ macro_rules! numbers {
 
 numbers! {
     17 Getcwd 19 Eventfd2 20 EpollCreate1 21 EpollCtl 22 EpollPwait 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 32 Flock
-    34 Mkdirat 35 Unlinkat 38 Renameat 43 Statfs 44 Fstatfs 45 Truncate 46 Ftruncate 47 Fallocate
-    48 Faccessat 49 Chdir 50 Fchdir 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
+    33 Mknodat 34 Mkdirat 35 Unlinkat 38 Renameat 43 Statfs 44 Fstatfs 45 Truncate 46 Ftruncate 47 Fallocate
+    48 Faccessat 49 Chdir 50 Fchdir 51 Chroot 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
     61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64
-    69 Preadv 70 Pwritev 71 Sendfile 72 Pselect6 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 81 Sync 82 Fsync 83 Fdatasync
+    69 Preadv 70 Pwritev 71 Sendfile 72 Pselect6 73 Ppoll 74 Signalfd4 75 Vmsplice 76 Splice 77 Tee 78 Readlinkat 79 Newfstatat 80 Fstat 81 Sync 82 Fsync 83 Fdatasync
     84 SyncFileRange 88 Utimensat
     93 Exit 94 ExitGroup 96 SetTidAddress 98 Futex 99 SetRobustList 101 Nanosleep
     113 ClockGettime 114 ClockGetres 115 ClockNanosleep 123 SchedGetaffinity 124 SchedYield
@@ -63,6 +63,8 @@ numbers! {
     125 SchedGetPriorityMax 126 SchedGetPriorityMin 127 SchedRrGetInterval
     140 Setpriority 141 Getpriority 143 Setregid 144 Setgid 145 Setreuid 146 Setuid 147 Setresuid 148 Getresuid
     149 Setresgid 150 Getresgid 151 Setfsuid 152 Setfsgid 154 Setpgid 157 Setsid 158 Getgroups 159 Setgroups
+    186 Msgget 187 Msgctl 188 Msgrcv 189 Msgsnd 190 Semget 191 Semctl 192 Semtimedop 193 Semop
+    194 Shmget 195 Shmctl 196 Shmat 197 Shmdt
     36 Symlinkat 37 Linkat 198 Socket 199 Socketpair 200 Bind 201 Listen 202 Accept 203 Connect 204 Getsockname
     205 Getpeername 206 Sendto 207 Recvfrom 208 Setsockopt 209 Getsockopt 210 Shutdown 211 Sendmsg 212 Recvmsg
     242 Accept4 243 Recvmmsg 269 Sendmmsg
@@ -80,6 +82,8 @@ const OPEN_RULES: OpenRules = OpenRules {
     nofollow: 0o400_000,
     cloexec: 0o2_000_000,
     path_only: 0o10_000_000,
+    direct: 0o40_000,
+    unnamed: 0o20_000_000,
 };
 
 /// `MAP_*` of the generic ABI.

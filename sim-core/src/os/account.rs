@@ -1,5 +1,5 @@
 //! The account of what the host keeps for a guest: the memory of its processes, and what lies in pipes, sockets, files in
-//! memory, open files of `/proc`, programs that processes run, and threads.
+//! memory, objects of System V, open files of `/proc`, programs that processes run, and threads.
 //!
 //! `--memory-limit` is the limit of all together. What lies beside the memory of processes is counted now and then, and
 //! in between what may have come is added, so that a call costs an addition: see [`Linux::charge`].
@@ -16,6 +16,7 @@ use crate::process::{ProgramUsage, Thread};
 use super::Linux;
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::shared_names::SharedNames;
 
 /// When so much may have come since the last count, the next one is due, in bytes.
 const RECOUNT_BYTES: u64 = 1 << 20;
@@ -27,6 +28,8 @@ pub(super) const ENTRY_BYTES: u64 = 64;
 const PROGRAM_BYTES: u64 = 8 + size_of::<ProgramUsage>() as u64;
 /// Bytes of a block that `stat` counts.
 const BLOCK_BYTES: u64 = 512;
+/// Stands for a device where a pipe is told apart from files.
+const NO_DEVICE: u64 = u64::MAX;
 
 /// Bytes of a thread that does not run.
 pub(super) const THREAD_BYTES: u64 = size_of::<Thread>() as u64;
@@ -158,13 +161,18 @@ impl Linux {
     fn kept_bytes(&self) -> u64 {
         let mut seen = FxHashSet::default();
         let files = self.files.files.iter().flatten();
+        let names = &self.family.shared_names;
         let open: u64 = files
-            .map(|(file, _)| OPEN_FILE_BYTES + file.held_bytes(&mut seen))
+            .map(|(file, _)| OPEN_FILE_BYTES + file.held_bytes(names, &mut seen))
             .sum();
-        let mut own = 0;
+        let ipc = &self.family.ipc;
+        let mut own = ipc.held_bytes();
+        for host in names.files().chain(ipc.segment_files()) {
+            own += memory_file_bytes(host, &mut seen);
+        }
         for os in std::iter::once(self).chain(self.other_processes()) {
             own += os.threads.count() as u64 * THREAD_BYTES;
-            for host in os.mappings.files_in_memory() {
+            for host in os.mappings.files_in_memory(names) {
                 own += memory_file_bytes(&host, &mut seen);
             }
         }
@@ -182,8 +190,16 @@ fn memory_file_bytes(host: &std::fs::File, seen: &mut FxHashSet<(u64, u64)>) -> 
 }
 
 impl OpenFile {
+    /// Whether it is a file that the guest has in memory.
+    pub(super) fn is_in_memory(&self, names: &SharedNames) -> bool {
+        match &self.kind {
+            Kind::File(host) => self.path.is_none() || names.may_hold(host),
+            _ => false,
+        }
+    }
+
     /// Bytes that the host keeps because the file is open.
-    fn held_bytes(&self, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
+    fn held_bytes(&self, names: &SharedNames, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
         match &self.kind {
             Kind::File(host) => {
                 // Files of the host have no such seal.
@@ -191,19 +207,15 @@ impl OpenFile {
                     let seals = fcntl_get_seals(host);
                     seals.is_ok_and(|seals| seals.intersects(SealFlags::WRITE))
                 };
-                match self.path.is_none() || is_sealed() {
+                match self.is_in_memory(names) || is_sealed() {
                     true => memory_file_bytes(host, seen),
                     false => 0,
                 }
             }
-            Kind::PipeReader(end) => end.lock().buffer.capacity() as u64,
-            Kind::PipeWriter(end) => {
-                let pipe = end.lock();
-                match pipe.reader_closed {
-                    true => pipe.buffer.capacity() as u64,
-                    false => 0,
-                }
-            }
+            Kind::Pipe(end) => match seen.insert((NO_DEVICE, end.number())) {
+                true => end.lock().held_bytes(),
+                false => 0,
+            },
             Kind::MadeText(text) => text.held_bytes() as u64,
             Kind::MadeFolder(folder) => folder.count() as u64 * ENTRY_BYTES,
             _ => 0,

@@ -1,14 +1,12 @@
-//! Calls on descriptors: duplicates, pipes, flags.
+//! Calls on descriptors: duplicates, flags.
 
 use std::io::Seek;
 
 use super::Linux;
-use super::abi::{FcntlCommand, IoctlRequest, OpenFlags};
-use super::descriptors::{Kind, OpenFile, PipeEnd};
+use super::abi::{FcntlCommand, IoctlRequest};
+use super::descriptors::Kind;
 use super::errno::Errno;
-use super::identity::capability;
 use super::locks::SetMode;
-use super::record::Record;
 use crate::host::sys::rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use crate::memory::Memory;
 
@@ -53,67 +51,6 @@ impl Linux {
         self.files
             .close_range(u64::from(first), u64::from(last), cloexec);
         Ok(0)
-    }
-
-    pub(super) fn pipe2(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let rules = self.abi.open_rules();
-        if a[1] as u32 as u64 & !(rules.cloexec | rules.nonblock) != 0 {
-            return Err(Errno::EINVAL);
-        }
-        let (read_fd, write_fd) = self.open_pipe(a[1])?;
-        let pair = Record::new()
-            .u32(read_fd as u32)
-            .u32(write_fd as u32)
-            .done();
-        if mem.write_bytes(a[0], &pair).is_err() {
-            self.files.close(read_fd)?;
-            self.files.close(write_fd)?;
-            return Err(Errno::EFAULT);
-        }
-        Ok(0)
-    }
-
-    /// A pipe whose descriptors are both results of the call.
-    pub(super) fn pipe_pair(&mut self) -> Result<u64, Errno> {
-        let (read_fd, write_fd) = self.open_pipe(0)?;
-        self.second_result = Some(write_fd);
-        Ok(read_fd)
-    }
-
-    /// The reader and the writer of a new pipe.
-    fn open_pipe(&mut self, flags: u64) -> Result<(u64, u64), Errno> {
-        let OpenFlags {
-            cloexec, nonblock, ..
-        } = self.abi.open_rules().decode(flags);
-        let (reader, writer) = PipeEnd::pair();
-        let limit = self.limits.descriptors();
-        let number = self.files.fresh_number();
-        let mut open = |kind, read| {
-            let flags = OpenFlags {
-                read,
-                write: !read,
-                cloexec,
-                nonblock,
-                ..OpenFlags::default()
-            };
-            self.files.insert(
-                OpenFile {
-                    kind,
-                    flags,
-                    path: None,
-                    number: Some(number),
-                },
-                limit,
-            )
-        };
-        let read_fd = open(Kind::PipeReader(reader), true)?;
-        match open(Kind::PipeWriter(writer), false) {
-            Ok(write_fd) => Ok((read_fd, write_fd)),
-            Err(errno) => {
-                self.files.close(read_fd)?;
-                Err(errno)
-            }
-        }
     }
 
     pub(super) fn fcntl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -165,6 +102,9 @@ impl Linux {
                 }
                 file.flags.append = flags.append;
                 file.flags.nonblock = flags.nonblock;
+                if matches!(file.kind, Kind::Pipe(_)) {
+                    file.flags.direct = flags.direct;
+                }
                 Ok(0)
             }
             GetLock { of_open_file } => self.get_lock(mem, fd, argument, of_open_file),
@@ -180,7 +120,7 @@ impl Linux {
             }
             AddSeals => self.add_seals(fd, argument),
             GetSeals => self.get_seals(fd),
-            GetPipeSize => Ok(self.pipe_end(fd)?.lock().capacity as u64),
+            GetPipeSize => self.pipe_size(fd),
             SetPipeSize => self.set_pipe_size(fd, argument),
             SetOwner | GetOwner | SetOwnerOfKind | GetOwnerOfKind | SetSignal | GetSignal => {
                 self.control_owner(mem, [fd, argument], command)
@@ -188,54 +128,10 @@ impl Linux {
         }
     }
 
-    fn pipe_end(&self, fd: u64) -> Result<&PipeEnd, Errno> {
-        match &self.files.get(fd)?.kind {
-            Kind::PipeReader(end) | Kind::PipeWriter(end) => Ok(end),
-            _ => Err(Errno::EBADF),
-        }
-    }
-
-    /// Charges what a pipe's buffer is about to grow by, if a descriptor is that of a pipe.
-    pub(super) fn charge_pipe(&mut self, fd: u64, len: usize) -> Result<(), Errno> {
-        let Kind::PipeWriter(end) = &self.files.get(fd)?.kind else {
-            return Ok(());
-        };
-        let growth = {
-            let pipe = end.lock();
-            let after = (pipe.buffer.len() + len).min(pipe.capacity);
-            after.saturating_sub(pipe.buffer.capacity())
-        };
-        match growth {
-            0 => Ok(()),
-            growth => self.charge(growth as u64, Errno::ENOMEM),
-        }
-    }
-
-    /// `F_SETPIPE_SZ`: whole pages, and a power of two of them.
-    fn set_pipe_size(&self, fd: u64, size: u64) -> Result<u64, Errno> {
-        /// `/proc/sys/fs/pipe-max-size`.
-        const MOST_BYTES: u64 = 1 << 20;
-        let mut pipe = self.pipe_end(fd)?.lock();
-        let size = u64::from(size as u32);
-        if size > 1 << 31 {
-            return Err(Errno::EINVAL);
-        }
-        let size = size.max(self.abi.page_bytes()).next_power_of_two();
-        let is_larger = size > MOST_BYTES && size > pipe.capacity as u64;
-        if is_larger && !self.may(capability::SYS_RESOURCE) {
-            return Err(Errno::EPERM);
-        }
-        if pipe.buffer.len() as u64 > size {
-            return Err(Errno::EBUSY);
-        }
-        pipe.capacity = size as usize;
-        Ok(size)
-    }
-
     /// `FIONREAD`: bytes in a pipe or a socket, or of a file behind its position.
     fn bytes_to_read(&self, fd: u64) -> Result<u32, Errno> {
         match &self.files.get(fd)?.kind {
-            Kind::PipeReader(end) | Kind::PipeWriter(end) => Ok(end.lock().buffer.len() as u32),
+            Kind::Pipe(end) => Ok(end.lock().len() as u32),
             Kind::Socket(end) => end.bytes_to_read(),
             Kind::File(host) => {
                 let position = (&*host).stream_position()?;

@@ -1,9 +1,6 @@
 //! The table of open files. Descriptors that were duplicated share one open file.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::fs::File;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::abi::OpenFlags;
 use super::epoll::Epoll;
@@ -14,13 +11,12 @@ use super::locks::Locks;
 use super::made_up::{MadeFolder, MadeText};
 use super::paths::{GuestPath, Node};
 use super::perf::PerfFile;
+use super::pipes::PipeEnd;
 use super::processes::ProcessFile;
+use super::signalfd::SignalFile;
 use super::sockets::SocketEnd;
 use super::streams::Which;
 use super::timers::TimerFile;
-
-/// Capacity of a new pipe, in bytes: a writer waits when it is full.
-pub(super) const PIPE_BYTES: usize = 65536;
 
 /// What is read or written through a descriptor.
 #[derive(Debug)]
@@ -30,13 +26,14 @@ pub(super) enum Kind {
     /// A regular file of the host.
     File(File),
     Directory(Listing),
-    PipeReader(PipeEnd),
-    PipeWriter(PipeEnd),
+    Pipe(PipeEnd),
     /// A `timerfd`.
     Timer(TimerFile),
     /// An `eventfd`.
     Event(EventCounter),
     Epoll(Epoll),
+    /// A `signalfd`.
+    Signal(SignalFile),
     /// A `pidfd`.
     Process(ProcessFile),
     /// An event of `perf_event_open`.
@@ -57,103 +54,7 @@ pub(super) enum Kind {
 impl Kind {
     /// Pipes, and streams, which look like pipes.
     pub(super) fn is_fifo(&self) -> bool {
-        matches!(
-            self,
-            Kind::Stdin | Kind::Output(_) | Kind::PipeReader(_) | Kind::PipeWriter(_)
-        )
-    }
-}
-
-/// A pipe and its copy.
-pub(super) struct PipeCopy {
-    of: Arc<Mutex<Pipe>>,
-    copy: Arc<Mutex<Pipe>>,
-}
-
-/// A pipe inside the process.
-#[derive(Clone, Debug)]
-pub(super) struct Pipe {
-    pub buffer: VecDeque<u8>,
-    /// What it holds before a writer has to wait, in bytes.
-    pub capacity: usize,
-    pub reader_closed: bool,
-    pub writer_closed: bool,
-    /// Writes, and the end of the writer.
-    pub arrivals: u64,
-    /// Reads that made room in a full pipe, and the end of the reader.
-    pub departures: u64,
-}
-
-impl Pipe {
-    pub(super) fn is_full(&self) -> bool {
-        self.buffer.len() >= self.capacity
-    }
-}
-
-/// One end of a pipe; dropping it closes the end.
-#[derive(Debug)]
-pub(super) struct PipeEnd {
-    pipe: Arc<Mutex<Pipe>>,
-    is_writer: bool,
-}
-
-impl PipeEnd {
-    pub(super) fn pair() -> (PipeEnd, PipeEnd) {
-        let pipe = Arc::new(Mutex::new(Pipe {
-            buffer: VecDeque::new(),
-            capacity: PIPE_BYTES,
-            reader_closed: false,
-            writer_closed: false,
-            arrivals: 0,
-            departures: 0,
-        }));
-        let reader = PipeEnd {
-            pipe: Arc::clone(&pipe),
-            is_writer: false,
-        };
-        (
-            reader,
-            PipeEnd {
-                pipe,
-                is_writer: true,
-            },
-        )
-    }
-
-    /// This end of a copy of the pipe. Ends of one pipe become ends of one copy, which `copies` remembers.
-    pub(super) fn copy(&self, copies: &RefCell<Vec<PipeCopy>>) -> PipeEnd {
-        let mut copies = copies.borrow_mut();
-        let known = copies.iter().find(|c| Arc::ptr_eq(&c.of, &self.pipe));
-        let pipe = known.map(|c| Arc::clone(&c.copy)).unwrap_or_else(|| {
-            let copy = Arc::new(Mutex::new(self.lock().clone()));
-            copies.push(PipeCopy {
-                of: Arc::clone(&self.pipe),
-                copy: Arc::clone(&copy),
-            });
-            copy
-        });
-        PipeEnd {
-            pipe,
-            is_writer: self.is_writer,
-        }
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Pipe> {
-        self.pipe.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for PipeEnd {
-    fn drop(&mut self) {
-        let is_writer = self.is_writer;
-        let mut pipe = self.lock();
-        if is_writer {
-            pipe.writer_closed = true;
-            pipe.arrivals += 1;
-        } else {
-            pipe.reader_closed = true;
-            pipe.departures += 1;
-        }
+        matches!(self, Kind::Stdin | Kind::Output(_) | Kind::Pipe(_))
     }
 }
 
@@ -186,6 +87,8 @@ pub(super) struct Descriptors {
     pub(super) locks: Locks,
     /// A timer has been open.
     pub(super) has_timers: bool,
+    /// A `signalfd` has been open.
+    pub(super) has_signals: bool,
 }
 
 impl Descriptors {
@@ -214,6 +117,7 @@ impl Descriptors {
         std::mem::swap(&mut self.locks, &mut to.locks);
         to.numbers = self.numbers;
         to.has_timers = self.has_timers;
+        to.has_signals = self.has_signals;
     }
 
     /// Closes what is closed at `execve`, or all.

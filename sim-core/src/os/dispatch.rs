@@ -55,6 +55,7 @@ impl Linux {
                 }
             }
             Some((call, arguments)) => {
+                self.look_at_signals(thread);
                 let mut result = self.serve(call, thread, mem, &arguments);
                 if let Ok(value) = result
                     && self.mappings.has_files()
@@ -133,6 +134,7 @@ impl Linux {
             Call::Execve => self.execve(mem, a),
             Call::PerfEventOpen => self.perf_event_open(thread, mem, a),
             Call::Read if self.is_event(a[0]) => self.read_event(thread, mem, a),
+            Call::Read if self.is_signal_file(a[0]) => self.read_signals(thread, mem, a),
             Call::Ioctl if self.is_event(a[0]) => self.control_event(thread, mem, a),
             Call::PidfdOpen => self.pidfd_open(a[0], a[1]),
             Call::PidfdSendSignal => self.pidfd_send_signal(thread, mem, a),
@@ -467,6 +469,22 @@ impl Linux {
             Call::Select => self.select(mem, a, TimeFormat::Microseconds),
             Call::OsfSelect => self.select(mem, a, TimeFormat::Osf),
             Call::Pselect6 => self.pselect6(thread, mem, a),
+            Call::Msgget => self.msgget(a),
+            Call::Msgsnd => self.msgsnd(mem, a),
+            Call::Msgrcv => self.msgrcv(mem, a),
+            Call::Msgctl => self.msgctl(mem, a),
+            Call::Semget => self.semget(a),
+            Call::Semop => self.semop(mem, a, 0),
+            Call::Semtimedop => self.semop(mem, a, a[3]),
+            Call::Semctl => self.semctl(mem, a),
+            Call::Shmget => self.shmget(a),
+            Call::Shmat => self.shmat(mem, a),
+            Call::Shmdt => self.shmdt(mem, a[0]),
+            Call::Shmctl => self.shmctl(mem, a),
+            Call::Splice => self.splice(mem, a),
+            Call::Tee => self.tee(a),
+            Call::Vmsplice => self.vmsplice(mem, a),
+            Call::Signalfd4 => self.signalfd4(mem, a),
             Call::Eventfd => self.eventfd(a[0], 0),
             Call::Eventfd2 => self.eventfd(a[0], a[1]),
             Call::EpollCreate => self.epoll_create(a[0]),
@@ -491,9 +509,11 @@ impl Linux {
             Call::Getcwd => self.getcwd(mem, a),
             Call::Chdir => self.chdir(mem, a),
             Call::Fchdir => self.fchdir(a[0]),
+            Call::Chroot => self.chroot(mem, a),
             Call::Getdents64 => self.getdents64(mem, a),
             Call::OsfGetdirentries => self.osf_getdirentries(mem, a),
             Call::Mkdirat => self.mkdirat(mem, a),
+            Call::Mknodat => self.mknodat(mem, a),
             Call::Linkat => self.linkat(mem, a),
             Call::Symlinkat => self.symlinkat(mem, a),
             Call::Unlinkat => self.unlinkat(mem, a),

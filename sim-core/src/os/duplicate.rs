@@ -92,8 +92,7 @@ impl Linux {
         let pipes = RefCell::default();
         let file = |file: &OpenFile| {
             let pipe = match &file.kind {
-                Kind::PipeReader(end) => Some(Kind::PipeReader(end.copy(&pipes))),
-                Kind::PipeWriter(end) => Some(Kind::PipeWriter(end.copy(&pipes))),
+                Kind::Pipe(end) => Some(Kind::Pipe(end.copy(&pipes))),
                 _ => None,
             };
             let kind = pipe.or_else(|| duplicate_file(file).ok().map(|copy| copy.kind));
@@ -197,16 +196,13 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
             })?)
         }
         Kind::Directory(listing) => Kind::Directory(listing.clone()),
-        Kind::PipeReader(_)
-        | Kind::PipeWriter(_)
-        | Kind::Socket(_)
-        | Kind::Process(_)
-        | Kind::Perf(_) => {
+        Kind::Pipe(_) | Kind::Socket(_) | Kind::Process(_) | Kind::Perf(_) => {
             return Err(DuplicateError::Pipe);
         }
         Kind::Timer(timer) => Kind::Timer(*timer),
         Kind::Event(counter) => Kind::Event(counter.clone()),
         Kind::Epoll(epoll) => Kind::Epoll(epoll.clone()),
+        Kind::Signal(file) => Kind::Signal(*file),
         Kind::Null => Kind::Null,
         Kind::Zero => Kind::Zero,
         Kind::Full => Kind::Full,
@@ -244,6 +240,7 @@ impl Descriptors {
         Ok(Descriptors {
             owner: self.owner,
             has_timers: self.has_timers,
+            has_signals: self.has_signals,
             descriptors: self.descriptors.clone(),
             numbers: self.numbers,
             locks: self.locks.clone(),

@@ -86,8 +86,7 @@ impl Watch {
 /// How often a file has become ready for `events`; `None` for a file that becomes ready again at each look.
 fn activity(kind: &Kind, events: u32) -> Option<u64> {
     match kind {
-        Kind::PipeReader(end) => Some(end.lock().arrivals),
-        Kind::PipeWriter(end) => Some(end.lock().departures),
+        Kind::Pipe(end) => Some(end.activity(events)),
         Kind::Timer(timer) => Some(timer.arrivals),
         Kind::Event(counter) => {
             let count = |ready: u16, count| {

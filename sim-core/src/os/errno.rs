@@ -78,6 +78,8 @@ errnos! {
     ENOSYS = 38, "No such system call";
     ENOTEMPTY = 39, "Directory not empty";
     ELOOP = 40, "Too many symbolic links";
+    ENOMSG = 42, "No message of that type";
+    EIDRM = 43, "Identifier removed";
     EOVERFLOW = 75, "Value too large";
     ENOTSOCK = 88, "Not a socket";
     EDESTADDRREQ = 89, "No destination given";

@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 use super::errno::Errno;
 use super::paths::GuestPath;
 use super::ranges::{Piece, Ranges};
+use super::shared_names::SharedNames;
 use super::streams::retry;
 use crate::memory::{Memory, Mirror};
 
@@ -55,6 +56,11 @@ impl MappedFile {
     /// Whether others can open it.
     pub(super) fn has_place(&self) -> bool {
         self.path.is_some()
+    }
+
+    /// Whether the guest has it in memory.
+    pub(super) fn is_in_memory(&self, names: &SharedNames) -> bool {
+        !self.has_place() || names.may_hold(&self.file)
     }
 
     pub(super) fn host(&self) -> &File {
@@ -123,9 +129,9 @@ pub(super) struct FileMappings {
     pub(super) ranges: Ranges<MappedFile>,
     /// Shared mappings of no file.
     pub(super) anonymous: Ranges<()>,
-    /// What children do not have (`MADV_DONTFORK`).
+    /// Ranges that children do not have (`MADV_DONTFORK`).
     pub(super) kept_from_children: Ranges<()>,
-    /// What children have as zeros (`MADV_WIPEONFORK`).
+    /// Ranges that children have as zeros (`MADV_WIPEONFORK`).
     pub(super) wiped_in_children: Ranges<()>,
     /// By device and number of the file, and whether it can be written. A file that is held open keeps its
     /// number.
@@ -254,7 +260,7 @@ impl FileMappings {
         Ok(())
     }
 
-    /// What was known of a range is not true any more.
+    /// Forgets what was known of a range.
     pub(super) fn forget(&mut self, range: &Range<u64>) {
         self.ranges.remove(range.clone());
         self.anonymous.remove(range.clone());
@@ -358,9 +364,9 @@ impl FileMappings {
     }
 
     /// The files in memory that are mapped or held for mappings.
-    pub(super) fn files_in_memory(&self) -> Vec<Arc<File>> {
+    pub(super) fn files_in_memory(&self, names: &SharedNames) -> Vec<Arc<File>> {
         let all = self.ranges.within(0..u64::MAX).into_iter();
-        let in_memory = all.filter(|(_, file)| !file.has_place());
+        let in_memory = all.filter(|(_, file)| file.is_in_memory(names));
         in_memory.map(|(_, mapped)| mapped.file).collect()
     }
 

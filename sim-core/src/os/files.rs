@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::abi::OpenFlags;
-use super::descriptors::{Kind, OpenFile, PIPE_BYTES};
+use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
 use super::record::read_words;
 use super::signals::Signal;
@@ -171,24 +171,17 @@ impl Linux {
                 let buffer = mem.writable(addr, allowed.min(PIECE_BYTES))?;
                 self.streams.read(buffer, left).map(|n| n as u64)
             }
-            Kind::PipeReader(end) => {
+            Kind::Pipe(end) => {
                 let mut pipe = end.lock();
-                if pipe.buffer.is_empty() && !pipe.writer_closed && len > 0 {
+                if pipe.is_empty() && pipe.has_writer() && len > 0 {
                     if !file.flags.nonblock {
                         self.wait = Some(Blocked::on_file("data in a pipe that only it writes"));
                     }
                     return Err(Errno::EAGAIN);
                 }
-                let count = pipe.buffer.len().min(allowed as usize);
-                pipe.departures += u64::from(pipe.is_full() && count > 0);
-                let buffer = mem.writable(addr, count as u64)?;
-                for (slot, byte) in buffer.iter_mut().zip(pipe.buffer.drain(..count)) {
-                    *slot = byte;
-                }
-                if pipe.buffer.is_empty() {
-                    pipe.buffer.shrink_to(PIPE_BYTES);
-                }
-                Ok(count as u64)
+                let taken = pipe.read(allowed as usize);
+                mem.write_bytes(addr, &taken)?;
+                Ok(taken.len() as u64)
             }
             Kind::Event(_) | Kind::Timer(_) if len < 8 => Err(Errno::EINVAL),
             Kind::Event(_) | Kind::Timer(_) if allowed < 8 => Err(Errno::EFAULT),
@@ -216,10 +209,10 @@ impl Linux {
                     Err(Errno::EAGAIN)
                 }
             },
-            Kind::Epoll(_) | Kind::Process(_) | Kind::Perf(_) => Err(Errno::EINVAL),
-            Kind::Output(_) | Kind::PipeWriter(_) | Kind::Socket(_) | Kind::Place(_) => {
-                Err(Errno::EBADF)
+            Kind::Epoll(_) | Kind::Process(_) | Kind::Signal(_) | Kind::Perf(_) => {
+                Err(Errno::EINVAL)
             }
+            Kind::Output(_) | Kind::Socket(_) | Kind::Place(_) => Err(Errno::EBADF),
         }
     }
 
@@ -293,7 +286,7 @@ impl Linux {
             _ => (within, None),
         };
         let bytes = &bytes[..within as usize];
-        self.charge_pipe(fd, bytes.len())?;
+        self.charge_pipe(fd, bytes)?;
         let left = self.time_left();
         let file = self.files.get_mut(fd)?;
         let written = match &mut file.kind {
@@ -312,17 +305,15 @@ impl Linux {
                 }
                 result => result?,
             },
-            Kind::PipeWriter(end) => {
+            Kind::Pipe(end) => {
                 let mut pipe = end.lock();
-                let closed = pipe.reader_closed;
-                let room = pipe.capacity - pipe.buffer.len();
-                let count = bytes.len().min(room);
-                if !closed {
-                    pipe.buffer.extend(&bytes[..count]);
-                    pipe.arrivals += u64::from(count > 0);
-                }
+                let has_reader = pipe.has_reader();
+                let count = match has_reader {
+                    true => pipe.write(bytes, file.flags.direct),
+                    false => 0,
+                };
                 drop(pipe);
-                if closed {
+                if !has_reader {
                     self.raise(Signal::Pipe);
                     return Err(Errno::EPIPE);
                 }
@@ -346,11 +337,14 @@ impl Linux {
                 }
                 8
             }
-            Kind::Epoll(_) | Kind::Timer(_) | Kind::Process(_) | Kind::Perf(_) => {
+            Kind::Epoll(_)
+            | Kind::Timer(_)
+            | Kind::Process(_)
+            | Kind::Signal(_)
+            | Kind::Perf(_) => {
                 return Err(Errno::EINVAL);
             }
             Kind::Stdin
-            | Kind::PipeReader(_)
             | Kind::Socket(_)
             | Kind::Directory(_)
             | Kind::MadeText(_)
@@ -418,6 +412,7 @@ impl Linux {
             | Kind::Event(_)
             | Kind::Timer(_)
             | Kind::Process(_)
+            | Kind::Signal(_)
             | Kind::Perf(_)
             | Kind::Epoll(_) => Ok(0),
             Kind::Place(_) => Err(Errno::EBADF),

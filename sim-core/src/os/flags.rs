@@ -27,6 +27,10 @@ pub struct OpenRules {
     pub cloexec: u64,
     /// `O_PATH`.
     pub path_only: u64,
+    /// `O_DIRECT`.
+    pub direct: u64,
+    /// `__O_TMPFILE`, the part of `O_TMPFILE` beside `O_DIRECTORY`.
+    pub unnamed: u64,
 }
 
 impl OpenRules {
@@ -47,6 +51,8 @@ impl OpenRules {
             nofollow: has(self.nofollow),
             cloexec: has(self.cloexec),
             path_only: has(self.path_only),
+            direct: has(self.direct),
+            unnamed: has(self.unnamed),
         }
     }
 
@@ -64,6 +70,7 @@ impl OpenRules {
             | bit(flags.nonblock, self.nonblock)
             | bit(flags.directory, self.directory)
             | bit(flags.path_only, self.path_only)
+            | bit(flags.direct, self.direct)
     }
 }
 

@@ -134,10 +134,13 @@ impl Linux {
             Kind::Output(_) => DescriptorKind::Output,
             Kind::File(_) if file.path.is_none() => DescriptorKind::MemoryFile,
             Kind::File(_) | Kind::Directory(_) | Kind::Place(_) => DescriptorKind::File,
-            Kind::PipeReader(_) | Kind::PipeWriter(_) | Kind::Socket(_) => DescriptorKind::Pipe,
-            Kind::Timer(_) | Kind::Event(_) | Kind::Epoll(_) | Kind::Process(_) | Kind::Perf(_) => {
-                DescriptorKind::Event
-            }
+            Kind::Pipe(_) | Kind::Socket(_) => DescriptorKind::Pipe,
+            Kind::Timer(_)
+            | Kind::Event(_)
+            | Kind::Epoll(_)
+            | Kind::Process(_)
+            | Kind::Signal(_)
+            | Kind::Perf(_) => DescriptorKind::Event,
             Kind::Null
             | Kind::Zero
             | Kind::Full

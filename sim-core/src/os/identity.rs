@@ -44,6 +44,9 @@ pub(super) mod capability {
     pub const SETUID: u64 = 1 << 7;
     pub const SETPCAP: u64 = 1 << 8;
     pub const IPC_LOCK: u64 = 1 << 14;
+    pub const IPC_OWNER: u64 = 1 << 15;
+    pub const SYS_CHROOT: u64 = 1 << 18;
+    pub const SYS_ADMIN: u64 = 1 << 21;
     pub const SYS_NICE: u64 = 1 << 23;
     pub const SYS_RESOURCE: u64 = 1 << 24;
     pub const SYS_TIME: u64 = 1 << 25;
@@ -95,7 +98,7 @@ impl Ids {
     fn set_two(&mut self, real: u32, effective: u32, is_privileged: bool) -> Result<(), Errno> {
         let may_be_real = real == UNCHANGED || real == self.real || real == self.effective;
         let may_be_effective = effective == UNCHANGED || self.has(effective);
-        if !is_privileged && !(may_be_real && may_be_effective) {
+        if !(is_privileged || may_be_real && may_be_effective) {
             return Err(Errno::EPERM);
         }
         let before = self.real;
@@ -156,7 +159,7 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// Those of a user's program. Root has all capabilities, others have none.
+    /// Credentials of a user's program. Root has all capabilities, others have none.
     pub(super) fn of(owner: Owner) -> Credentials {
         let capabilities = if owner.uid == 0 { capability::ALL } else { 0 };
         Credentials {
@@ -195,6 +198,11 @@ impl Credentials {
     /// The effective group.
     pub(super) fn egid(&self) -> u32 {
         self.group.effective
+    }
+
+    /// Whether the process belongs to a group.
+    pub(super) fn is_in_group(&self, gid: u32) -> bool {
+        self.group.effective == gid || self.groups.contains(&gid)
     }
 
     /// Whether the process may send signals to one with these credentials.

@@ -124,7 +124,7 @@ impl Linux {
         offset: Option<u64>,
         len: u64,
     ) -> Result<(u64, FileSpan), Errno> {
-        if self.files.get(fd)?.path.is_none() {
+        if self.files.get(fd)?.is_in_memory(&self.family.shared_names) {
             self.charge(len, Errno::ENOSPC)?;
         }
         let open = self.files.get_mut(fd)?;

@@ -1,9 +1,12 @@
 //! `symlinkat` and `linkat`. Where a symbolic link leads is decided when it is followed, inside the root.
 
+use crate::host::sys::fd::AsRawFd;
 use crate::host::sys::rustix::fs::{self, AtFlags};
 
 use super::Linux;
+use super::descriptors::Kind;
 use super::errno::Errno;
+use super::made_up::Located;
 use super::paths::{Entrance, Last, PATH_MAX};
 use crate::memory::Memory;
 
@@ -40,11 +43,27 @@ impl Linux {
         let old = self.path_argument(mem, old)?;
         let new = self.path_argument(mem, new)?;
         let follows = flags & AT_SYMLINK_FOLLOW != 0;
-        let done = self.make_link((old_dir, &old), (new_dir, &new), follows);
+        let may_be_open = flags & AT_EMPTY_PATH != 0;
+        if let (Some(old), Some(new)) = (self.shared_name(&old), self.shared_name(&new)) {
+            return self.link_shared_name(old, new, false);
+        }
+        let done = self.make_link((old_dir, &old), (new_dir, &new), follows, may_be_open);
         self.noted(&new, done)
     }
 
-    fn make_link(&self, old: (u64, &[u8]), new: (u64, &[u8]), follows: bool) -> Result<u64, Errno> {
+    fn make_link(
+        &self,
+        old: (u64, &[u8]),
+        new: (u64, &[u8]),
+        follows: bool,
+        may_be_open: bool,
+    ) -> Result<u64, Errno> {
+        if old.1.is_empty() && may_be_open {
+            return self.link_open(old.0, new);
+        }
+        if let Located::Descriptor(fd) = self.locate(old.0, old.1, follows)? {
+            return self.link_open(fd, new);
+        }
         let (dirfd, path) = self.on_host(old.0, old.1, follows)?;
         let place = self.resolve(dirfd, &path, follows)?;
         if place.existing()?.is_dir() {
@@ -64,8 +83,30 @@ impl Linux {
         Ok(0)
     }
 
+    /// Gives an open file of the root folder a name, also if it has none yet (`O_TMPFILE`).
+    fn link_open(&self, fd: u64, new: (u64, &[u8])) -> Result<u64, Errno> {
+        let file = self.files.get(fd)?;
+        let host = match (&file.kind, &file.path) {
+            (Kind::File(host), Some(_)) => host,
+            (Kind::Directory(_), _) => return Err(Errno::EPERM),
+            // On another file system.
+            _ => return Err(Errno::EXDEV),
+        };
+        let new = self.entrance(new.0, new.1)?;
+        self.can_be_made(&new)?;
+        let name = format!("/proc/self/fd/{}", host.as_raw_fd());
+        fs::linkat(
+            fs::CWD,
+            name,
+            &new.folder,
+            new.host_name()?,
+            AtFlags::SYMLINK_FOLLOW,
+        )?;
+        Ok(0)
+    }
+
     /// Whether a name can be made: nothing has it, and the root can be written.
-    fn can_be_made(&self, new: &Entrance) -> Result<(), Errno> {
+    pub(super) fn can_be_made(&self, new: &Entrance) -> Result<(), Errno> {
         let Last::Name(name) = &new.last else {
             return Err(Errno::EEXIST);
         };

@@ -226,8 +226,8 @@ impl Linux {
         }
     }
 
-    /// What was known of a range is not true any more.
-    fn forget(&mut self, addr: u64, len: u64) {
+    /// Forgets what was known of a range.
+    pub(super) fn forget(&mut self, addr: u64, len: u64) {
         self.mappings.forget(&(addr..addr + len));
         self.locks.ranges.remove(addr..addr + len);
         self.forget_buffers(&(addr..addr + len));
@@ -445,7 +445,7 @@ fn choose_address(
 }
 
 /// The highest free place for `len` bytes below the stack, or above it if there is none.
-fn find_gap(mem: &Memory, len: u64) -> Result<u64, Errno> {
+pub(super) fn find_gap(mem: &Memory, len: u64) -> Result<u64, Errno> {
     mem.find_gap(len, layout::MMAP_FLOOR, layout::MMAP_TOP)
         .or_else(|| mem.find_gap(len, layout::HIGH, Memory::LIMIT))
         .ok_or(Errno::ENOMEM)

@@ -153,7 +153,10 @@ impl Linux {
         if wanted.0 > wanted.1 {
             return Err(Errno::EINVAL);
         }
-        if wanted.1 > current.1 && !self.may(capability::SYS_RESOURCE) {
+        /// `/proc/sys/fs/nr_open`.
+        const MOST_FILES: u64 = 1 << 20;
+        let is_too_many = index == self.limits.files && wanted.1 > MOST_FILES;
+        if is_too_many || wanted.1 > current.1 && !self.may(capability::SYS_RESOURCE) {
             return Err(Errno::EPERM);
         }
         super::record::write_optional(

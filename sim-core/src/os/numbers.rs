@@ -30,6 +30,7 @@ calls! {
     Capset "capset";
     Brk "brk";
     Chdir "chdir";
+    Chroot "chroot";
     ClockGetres "clock_getres";
     ClockGettime "clock_gettime";
     ClockNanosleep "clock_nanosleep";
@@ -119,9 +120,14 @@ calls! {
     Mlock "mlock";
     Mlock2 "mlock2";
     Mlockall "mlockall";
+    Mknodat "mknodat";
     Mmap "mmap";
     Mprotect "mprotect";
     Mremap "mremap";
+    Msgctl "msgctl";
+    Msgget "msgget";
+    Msgrcv "msgrcv";
+    Msgsnd "msgsnd";
     Msync "msync";
     Munlock "munlock";
     Munlockall "munlockall";
@@ -195,6 +201,10 @@ calls! {
     SchedSetscheduler "sched_setscheduler";
     SchedYield "sched_yield";
     Select "select";
+    Semctl "semctl";
+    Semget "semget";
+    Semop "semop";
+    Semtimedop "semtimedop";
     Sendfile "sendfile";
     Sendmmsg "sendmmsg";
     Sendmsg "sendmsg";
@@ -217,11 +227,17 @@ calls! {
     SetTidAddress "set_tid_address";
     Settimeofday "settimeofday";
     Setuid "setuid";
+    Shmat "shmat";
+    Shmctl "shmctl";
+    Shmdt "shmdt";
+    Shmget "shmget";
     Shutdown "shutdown";
     Sigaltstack "sigaltstack";
+    Signalfd4 "signalfd4";
     Sigreturn "sigreturn";
     Socket "socket";
     Socketpair "socketpair";
+    Splice "splice";
     Statfs "statfs";
     Statx "statx";
     Symlinkat "symlinkat";
@@ -229,6 +245,7 @@ calls! {
     SyncFileRange "sync_file_range";
     Syncfs "syncfs";
     Sysinfo "sysinfo";
+    Tee "tee";
     Tgkill "tgkill";
     TimerCreate "timer_create";
     TimerDelete "timer_delete";
@@ -245,6 +262,7 @@ calls! {
     Uname "uname";
     Unlinkat "unlinkat";
     Utimensat "utimensat";
+    Vmsplice "vmsplice";
     Wait4 "wait4";
     Waitid "waitid";
     Write "write";

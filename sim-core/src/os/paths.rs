@@ -39,7 +39,7 @@ pub(super) use text::{GuestPath, joined};
 
 /// Longest path, with its zero (`PATH_MAX`).
 pub(super) const PATH_MAX: usize = 4096;
-const NAME_MAX: usize = 255;
+pub(super) const NAME_MAX: usize = 255;
 const MAX_LINKS: u32 = 40;
 /// Tries of what somebody else's change may disturb.
 const TRIES: u32 = 64;
@@ -261,11 +261,13 @@ impl Root {
         }
         host_path(folder.as_fd())
             .map_err(|_| io::Error::other("the host has no /proc that says where folders are"))?;
-        let stat = fs::fstat(&folder)?;
-        Ok(Root {
-            identity: identity(&stat),
-            folder,
-        })
+        Ok(Root::at(folder)?)
+    }
+
+    /// The root of a process that has chosen a folder for it (`chroot`).
+    pub(super) fn at(folder: Folder) -> Result<Root, rustix::io::Errno> {
+        let identity = identity(&fs::fstat(&folder)?);
+        Ok(Root { folder, identity })
     }
 
     /// The root folder itself.

@@ -275,18 +275,10 @@ impl Linux {
 /// What an open file is ready for; an epoll depends on others and is said to be ready for nothing.
 pub(super) fn kind_events(kind: &Kind) -> u16 {
     match kind {
-        Kind::PipeReader(end) => {
-            let pipe = end.lock();
-            let data = if pipe.buffer.is_empty() { 0 } else { READABLE };
-            data | if pipe.writer_closed { POLLHUP } else { 0 }
-        }
-        Kind::PipeWriter(end) => {
-            let pipe = end.lock();
-            let room = if pipe.is_full() { 0 } else { WRITABLE };
-            room | if pipe.reader_closed { POLLERR } else { 0 }
-        }
+        Kind::Pipe(end) => end.events(),
         Kind::Timer(timer) => timer.events(),
         Kind::Event(counter) => counter.events(),
+        Kind::Signal(file) => file.events(),
         Kind::Process(process) => process.events(),
         Kind::Socket(end) => end.events(),
         Kind::Perf(event) => event.events(),

@@ -38,7 +38,7 @@ impl Linux {
                 // Behind the end of the file there is nothing to be kept.
                 let room = size.saturating_sub(file.offset()).min(bytes.len() as u64);
                 // Memory of processes alone is no output.
-                let counts = file.has_place();
+                let counts = !file.is_in_memory(&self.family.shared_names);
                 if read.is_err() || room == 0 || counts && !self.count_output(room) {
                     continue;
                 }
@@ -90,7 +90,7 @@ impl Linux {
             Call::Pwritev2 | Call::Ftruncate | Call::Fallocate | Call::Sendfile => {
                 (a[0], Some(ALL))
             }
-            Call::CopyFileRange => (a[2], Some(ALL)),
+            Call::CopyFileRange | Call::Splice => (a[2], Some(ALL)),
             Call::Truncate | Call::Openat => {
                 return self.mappings.fit(mem, self.abi.page_bytes(), None);
             }

@@ -6,7 +6,7 @@ use super::OsInterface;
 use super::abi::HandlerEntry;
 pub(crate) use super::pending::Pending;
 use super::record::{Record, read_words};
-use super::{Linux, Owner, PID};
+use super::{Linux, PID};
 use crate::bus::MemFault;
 use crate::ids::DisePc;
 use crate::isa::Isa;
@@ -18,7 +18,6 @@ use crate::trap::{Trap, TrapCause};
 pub(super) const LAST_SIGNAL: u8 = 64;
 /// Size of `siginfo_t`.
 pub(super) const SIGINFO_BYTES: usize = 128;
-
 pub(super) const SIG_DFL: u64 = 0;
 pub(super) const SIG_IGN: u64 = 1;
 pub(super) const SIGKILL: u8 = 9;
@@ -181,10 +180,12 @@ impl Fault {
             _ => trap.pc,
         };
         // SEGV_ACCERR and BUS_ADRERR are 2; SEGV_MAPERR, ILL_ILLOPC, TRAP_BRKPT and BUS_ADRALN are 1.
-        let is_denied = signal == Signal::Segv && is_mapped;
-        let is_behind_file = matches!(trap.cause, TrapCause::BehindFile { .. });
+        let is_second = match trap.cause {
+            TrapCause::BehindFile { .. } => true,
+            _ => signal == Signal::Segv && is_mapped,
+        };
         Fault {
-            code: if is_denied || is_behind_file { 2 } else { 1 },
+            code: 1 + i32::from(is_second),
             addr,
             trap_number: 0,
             resume: trap.pc,
@@ -242,7 +243,7 @@ impl SigInfo {
             Some(addr) => head.u64(addr).u32(self.trap_number as u32),
             None if self.code == SI_KERNEL => head,
             None => {
-                let (first, second) = self.sender.unwrap_or((PID, Owner::default().uid));
+                let (first, second) = self.sender.unwrap_or((PID, super::Owner::default().uid));
                 head.u32(first).u32(second).u64(self.value)
             }
         };
@@ -531,10 +532,8 @@ impl Linux {
         self.loaded_stack_pointer = self.abi.stack_pointer(&thread.hart);
         thread.signals.blocked = restored.mask & !self.abi.signal_rules().unstoppable();
         if let Some(stack) = restored.alt_stack {
-            thread.signals.alt_stack = AltStack {
-                flags: stack.flags & !SS_ONSTACK,
-                ..stack
-            };
+            let flags = stack.flags & !SS_ONSTACK;
+            thread.signals.alt_stack = AltStack { flags, ..stack };
         }
         thread.hart.disepc = match thread.signals.disepcs.remove(&restored.frame) {
             // A handler that changed the program counter goes on at an instruction of its own.

@@ -24,13 +24,13 @@ const AT_STATX_SYNC_TYPE: u64 = 0x6000;
 /// A bit of the mask that `statx` keeps for later.
 const STATX_RESERVED: u64 = 0x8000_0000;
 
-const S_IFIFO: u32 = 0o010_000;
+pub(super) const S_IFIFO: u32 = 0o010_000;
 pub(super) const S_IFCHR: u32 = 0o020_000;
 pub(super) const S_IFDIR: u32 = 0o040_000;
 pub(super) const S_IFREG: u32 = 0o100_000;
 pub(super) const S_IFLNK: u32 = 0o120_000;
-const S_IFSOCK: u32 = 0o140_000;
-const S_IFMT: u32 = 0o170_000;
+pub(super) const S_IFSOCK: u32 = 0o140_000;
+pub(super) const S_IFMT: u32 = 0o170_000;
 
 /// The mode that the guest sees. If it may change files, these are the host's bits. Otherwise it is the
 /// kind, and whether it can be executed: which other bits the host has depends on how the files came
@@ -70,9 +70,12 @@ fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
 fn special_stat(kind: &Kind, number: u64) -> FileStat {
     let mode = match kind {
         // No type, as of all that has no place in a file system.
-        Kind::Event(_) | Kind::Timer(_) | Kind::Epoll(_) | Kind::Process(_) | Kind::Perf(_) => {
-            0o600
-        }
+        Kind::Event(_)
+        | Kind::Timer(_)
+        | Kind::Epoll(_)
+        | Kind::Process(_)
+        | Kind::Signal(_)
+        | Kind::Perf(_) => 0o600,
         Kind::Socket(_) => S_IFSOCK | 0o777,
         _ => S_IFIFO | 0o600,
     };

@@ -29,7 +29,7 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    /// What the clock shows at the beginning of a run that begins on the date `start_ns`, in nanoseconds.
+    /// The time on the clock at the beginning of a run that begins on the date `start_ns`, in nanoseconds.
     pub(super) fn zero_ns(self, start_ns: u64) -> u64 {
         match self {
             Clock::Epoch => start_ns,
@@ -132,11 +132,11 @@ fn pair32(seconds: u64, fraction: u64) -> Vec<u8> {
 
 impl Linux {
     /// The date, in seconds since 1970.
-    fn date_seconds(&self) -> u64 {
+    pub(super) fn date_seconds(&self) -> u64 {
         (self.start_ns + self.now_ns) / NANOS_PER_SECOND
     }
 
-    /// What lies behind [`Linux::date_seconds`].
+    /// The microseconds behind [`Linux::date_seconds`].
     fn microseconds(&self) -> u64 {
         (self.start_ns + self.now_ns) % NANOS_PER_SECOND / 1000
     }

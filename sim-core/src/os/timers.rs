@@ -155,7 +155,7 @@ impl TimerFile {
         Some(std::mem::take(&mut self.count)).filter(|count| *count > 0)
     }
 
-    /// What the descriptor is ready for.
+    /// Events that the descriptor is ready for.
     pub(super) fn events(&self) -> u16 {
         if self.count > 0 { READABLE } else { 0 }
     }

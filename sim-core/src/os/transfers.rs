@@ -27,7 +27,7 @@ impl Linux {
         if !source.flags.read || source.flags.path_only {
             return Err(Errno::EBADF);
         }
-        if offset_at != 0 && matches!(source.kind, Kind::PipeReader(_) | Kind::Stdin) {
+        if offset_at != 0 && matches!(source.kind, Kind::Pipe(_) | Kind::Stdin) {
             return Err(Errno::ESPIPE);
         }
         let target = self.files.get(out_fd)?;

@@ -10,9 +10,10 @@ use super::abi::OpenFlags;
 use super::attributes::{new_mode, set_mode};
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::identity::capability;
 use super::made_up::Located;
 use super::paths::{Entrance, Folder, Last, Node, PATH_MAX, Place, Root};
-use super::stat::{AT_SYMLINK_NOFOLLOW, mode_of};
+use super::stat::{AT_SYMLINK_NOFOLLOW, S_IFIFO, S_IFMT, mode_of};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -108,12 +109,19 @@ impl Linux {
         let [dirfd, path, flags, mode, ..] = *a;
         let path = self.path_argument(mem, path)?;
         let flags = self.abi.open_rules().decode(flags);
+        if flags.unnamed && !(flags.directory && flags.write && !flags.create) {
+            return Err(Errno::EINVAL);
+        }
         let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
         let (from, way) = match self.locate(dirfd, &path, !keeps_link)? {
             Located::Host(from, way) => (from, way),
             made => return self.open_made(made, flags, thread, mem),
         };
-        let opened = self.open_path(from, &way, flags, new_mode(mode, self.umask));
+        let mode = new_mode(mode, self.umask);
+        if let Some(name) = self.shared_name(&way) {
+            return self.open_shared_name(name, flags, mode);
+        }
+        let opened = self.open_path(from, &way, flags, mode);
         if opened.as_ref().err() == Some(&Errno::ENOENT) && self.names_program(dirfd, &path) {
             return self.open_made(Located::Program, flags, thread, mem);
         }
@@ -146,7 +154,11 @@ impl Linux {
                 kind => break (place, kind?),
             }
         };
-        let path = self.root()?.path_at(&place.entrance)?;
+        let mut path = self.root()?.path_at(&place.entrance)?;
+        if flags.unnamed {
+            let number = self.files.fresh_number();
+            path = path.child(format!("#{number}").as_ref());
+        }
         Ok(OpenFile {
             kind,
             flags,
@@ -179,6 +191,9 @@ impl Linux {
         if flags.create && flags.exclusive {
             return Err(Errno::EEXIST);
         }
+        if flags.unnamed {
+            return self.open_unnamed(node, flags, mode);
+        }
         if node.is_dir() {
             let changes = flags.write || flags.create || flags.truncate;
             return if changes {
@@ -194,11 +209,31 @@ impl Linux {
         if node.is_link() {
             return Err(Errno::ELOOP);
         }
+        if node.stat.st_mode & S_IFMT == S_IFIFO {
+            self.permit(node, flags)?;
+            return self.open_fifo(node, flags);
+        }
         if flags.write || flags.truncate {
             self.writable_root()?;
         }
         self.permit(node, flags)?;
         Ok(Kind::File(node.open(open_flags(flags))?))
+    }
+
+    /// `O_TMPFILE`: a new file in a folder, without a name.
+    fn open_unnamed(&self, node: &Node, flags: OpenFlags, mode: Mode) -> Result<Kind, Errno> {
+        if !node.is_dir() {
+            return Err(Errno::ENOTDIR);
+        }
+        self.writable_root()?;
+        let exclusive = match flags.exclusive {
+            true => OFlags::EXCL,
+            false => OFlags::empty(),
+        };
+        let how = open_flags(flags) | OFlags::TMPFILE | OFlags::CLOEXEC | exclusive;
+        let fd = fs::openat(&node.folder()?, c".", how, mode)?;
+        fs::fchmod(&fd, mode)?;
+        Ok(Kind::File(File::from(fd)))
     }
 
     /// Whether the process may open the file so.
@@ -309,6 +344,19 @@ impl Linux {
         Ok(0)
     }
 
+    /// `chroot`: the working folder stays where it is, and leads nowhere if that is outside.
+    pub(super) fn chroot(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let path = self.path_argument(mem, a[0])?;
+        let (dirfd, path) = self.on_host(AT_FDCWD as u64, &path, true)?;
+        let place = self.resolve(dirfd, &path, true)?;
+        let folder = place.existing()?.folder()?;
+        if !self.may(capability::SYS_CHROOT) {
+            return Err(Errno::EPERM);
+        }
+        self.root = Some(Root::at(folder)?);
+        Ok(0)
+    }
+
     pub(super) fn fchdir(&mut self, fd: u64) -> Result<u64, Errno> {
         if let Kind::MadeFolder(folder) = &self.files.get(fd)?.kind {
             self.made_cwd = Some(folder.made().clone().into_folder()?);
@@ -346,8 +394,11 @@ impl Linux {
     }
 
     pub(super) fn unlinkat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let done = self.try_unlinkat(mem, a);
         let path = self.path_argument(mem, a[1])?;
+        if let Some(name) = self.shared_name(&path) {
+            return self.unlink_shared_name(name);
+        }
+        let done = self.try_unlinkat(mem, a);
         self.noted(&path, done)
     }
 

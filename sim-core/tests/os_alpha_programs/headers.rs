@@ -168,6 +168,21 @@ fn flags(facts: &Facts) {
             ..read
         }
     );
+    assert_eq!(
+        opened("O_DIRECT"),
+        OpenFlags {
+            direct: true,
+            ..read
+        }
+    );
+    assert_eq!(
+        opened("O_TMPFILE"),
+        OpenFlags {
+            unnamed: true,
+            directory: true,
+            ..read
+        }
+    );
     let mapped = |name: &str| LINUX.map_rules().decode(facts.get(name) as u64);
     assert!(mapped("MAP_FIXED").fixed && !mapped("MAP_FIXED").anonymous);
     assert!(mapped("MAP_ANONYMOUS").anonymous && !mapped("MAP_ANONYMOUS").fixed);
@@ -242,6 +257,8 @@ fn errors(facts: &Facts) {
         ("EDQUOT", Errno::EDQUOT),
         ("ENOSYS", Errno::ENOSYS),
         ("EOVERFLOW", Errno::EOVERFLOW),
+        ("ENOMSG", Errno::ENOMSG),
+        ("EIDRM", Errno::EIDRM),
         ("EINVAL", Errno::EINVAL),
         ("ERANGE", Errno::ERANGE),
         ("EPIPE", Errno::EPIPE),
@@ -271,7 +288,7 @@ fn structures_flags_signals_and_errors_are_those_of_the_headers() {
 #[test]
 fn numbers_are_those_of_the_headers() {
     /// What the kernel's list calls the calls that have another name here.
-    const OTHER_NAMES: [(&str, &[&str]); 26] = [
+    const OTHER_NAMES: [(&str, &[&str]); 28] = [
         ("clone", &["fork", "vfork"]),
         ("wait4", &["osf_wait4"]),
         ("unlinkat", &["unlink", "rmdir"]),
@@ -280,6 +297,8 @@ fn numbers_are_those_of_the_headers() {
         ("sendto", &["send"]),
         ("recvfrom", &["recv"]),
         ("mkdirat", &["mkdir"]),
+        ("mknodat", &["mknod"]),
+        ("signalfd4", &["signalfd"]),
         ("renameat", &["rename"]),
         ("fchmodat", &["chmod"]),
         ("fchownat", &["chown", "lchown"]),

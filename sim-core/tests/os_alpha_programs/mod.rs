@@ -156,7 +156,7 @@ mapped 3
 mask 0
 mask 4
 time 0
-year 2001
+year 2026
 usage 0
 OSF1
 zeros 0

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -47,6 +50,64 @@ static int pipes(void) {
     if (write(p[1], block, sizeof block) != sizeof block)
       return n;
   }
+  return MOST;
+}
+static int fifos(void) {
+  for (int n = 0; n < MOST; n++) {
+    char name[16];
+    sprintf(name, "f%d", n);
+    if (mkfifo(name, 0600) < 0)
+      return -1;
+    int f = open(name, O_RDWR | O_NONBLOCK);
+    if (f < 0 || fcntl(f, F_SETPIPE_SZ, sizeof block) < 0)
+      return -1;
+    if (write(f, block, sizeof block) != sizeof block)
+      return n;
+  }
+  return MOST;
+}
+/* Files of /dev/shm: each other one keeps its name, and all others stay open, and were filled where they were mapped. */
+static int named(void) {
+  for (int n = 0; n < MOST; n++) {
+    char name[32];
+    sprintf(name, "/dev/shm/n%d", n);
+    int f = open(name, O_CREAT | O_RDWR | O_EXCL, 0600);
+    if (f < 0)
+      return -1;
+    if (n % 2) {
+      if (write(f, block, sizeof block) != sizeof block)
+        return n;
+      close(f);
+      continue;
+    }
+    ftruncate(f, sizeof block);
+    char *p = mmap(0, sizeof block, PROT_READ | PROT_WRITE, MAP_SHARED, f, 0);
+    if (p == MAP_FAILED)
+      return n;
+    memset(p, 1, sizeof block);
+    munmap(p, sizeof block);
+    unlink(name);
+  }
+  return MOST;
+}
+static int segments(void) {
+  for (int n = 0; n < MOST; n++) {
+    int id = shmget(IPC_PRIVATE, sizeof block, 0600);
+    if (id < 0)
+      return -1;
+    char *p = shmat(id, 0, 0);
+    if (p == (char *)-1)
+      return n;
+    memset(p, 1, sizeof block);
+    shmdt(p);
+  }
+  return MOST;
+}
+/* Sets of semaphores, of 8 bytes each. */
+static int semaphores(void) {
+  for (int n = 0; n < MOST; n++)
+    if (semget(IPC_PRIVATE, 32000, 0600) < 0)
+      return errno == ENOMEM ? n / 4 : -1;
   return MOST;
 }
 static int sockets(void) {
@@ -124,6 +185,10 @@ int main(int count, char **words) {
   int n = !strcmp(words[1], "memfds")     ? memfds()
           : !strcmp(words[1], "mapped")   ? mapped()
           : !strcmp(words[1], "pipes")    ? pipes()
+          : !strcmp(words[1], "fifos") ? fifos()
+          : !strcmp(words[1], "named") ? named()
+          : !strcmp(words[1], "segments") ? segments()
+          : !strcmp(words[1], "semaphores") ? semaphores()
           : !strcmp(words[1], "sockets")  ? sockets()
           : !strcmp(words[1], "texts")    ? texts()
           : !strcmp(words[1], "programs") ? programs(0)

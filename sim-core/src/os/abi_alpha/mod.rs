@@ -63,6 +63,8 @@ const OPEN_RULES: OpenRules = OpenRules {
     nofollow: 0o200_000,
     cloexec: 0o10_000_000,
     path_only: 0o40_000_000,
+    direct: 0o2_000_000,
+    unnamed: 0o100_000_000,
 };
 
 /// `MAP_*`.
@@ -192,6 +194,8 @@ fn errno_number(errno: Errno) -> u16 {
         Errno::EDQUOT => 69,
         Errno::ENOLCK => 77,
         Errno::ENOSYS => 78,
+        Errno::ENOMSG => 80,
+        Errno::EIDRM => 81,
         Errno::EOVERFLOW => 112,
         other => other.generic_number(),
     }

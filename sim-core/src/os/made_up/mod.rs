@@ -16,7 +16,7 @@ mod system;
 mod tree;
 
 pub(super) use self::locate::Located;
-pub(super) use self::open::{MadeFolder, MadeText};
+pub(super) use self::open::{MadeFolder, MadeText, reopen};
 
 use std::sync::Arc;
 

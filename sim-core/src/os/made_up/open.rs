@@ -372,6 +372,7 @@ impl Linux {
             Kind::Perf(_) => "anon_inode:[perf_event]".to_owned(),
             Kind::Process(_) => "anon_inode:[pidfd]".to_owned(),
             Kind::Epoll(_) => "anon_inode:[eventpoll]".to_owned(),
+            Kind::Signal(_) => "anon_inode:[signalfd]".to_owned(),
             Kind::Socket(_) => format!("socket:[{number}]"),
             Kind::File(_) => "/memfd: (deleted)".to_owned(),
             _ => format!("pipe:[{number}]"),
@@ -518,7 +519,7 @@ fn check_existing(flags: OpenFlags, mode: u32) -> Result<(), Errno> {
 }
 
 /// Opens a regular file of the host once more, with a position of its own.
-fn reopen(host: &File, flags: OpenFlags) -> Result<File, Errno> {
+pub(in crate::os) fn reopen(host: &File, flags: OpenFlags) -> Result<File, Errno> {
     use crate::host::sys::fd::AsRawFd;
     let name = format!("/proc/self/fd/{}", host.as_raw_fd());
     let flags = crate::os::tree::open_flags(flags) | rustix::fs::OFlags::CLOEXEC;

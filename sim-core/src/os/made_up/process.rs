@@ -1,4 +1,4 @@
-//! What `/proc/PID` tells of a process (Linux `fs/proc/array.c`).
+//! Files of `/proc/PID`, which tell of a process (Linux `fs/proc/array.c`).
 
 use super::subject::{Subject, Whose, text_of};
 use super::tree::Text;

@@ -12,7 +12,7 @@ pub(super) struct Whose {
     pub tid: Option<u32>,
 }
 
-/// What a thread does at the moment.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Runs,
@@ -70,7 +70,7 @@ impl Linux {
         let state = match waits {
             _ if os.is_stopped() => State::IsStopped,
             true => State::Waits,
-            // It waits for its memory.
+            // The process waits for its memory.
             false if os.has_lent_memory() => State::Waits,
             false => State::Runs,
         };

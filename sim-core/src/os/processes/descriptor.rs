@@ -23,7 +23,7 @@ pub(in super::super) struct ProcessFile {
 }
 
 impl ProcessFile {
-    /// What the descriptor is ready for.
+    /// Events that the descriptor is ready for.
     pub(in super::super) fn events(&self) -> u16 {
         match self.has_ended.load(Ordering::Relaxed) {
             true => READABLE,

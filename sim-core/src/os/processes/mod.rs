@@ -28,6 +28,9 @@ use self::exec::Images;
 use self::stop::Change;
 use super::Linux;
 use super::account::Account;
+use super::fifos::Fifo;
+use super::ipc::Ipc;
+use super::shared_names::SharedNames;
 use crate::image::ProgramImage;
 use crate::memory::{Memory, MemoryError};
 use crate::process::{Guest, ProgramUsage, Thread};
@@ -71,7 +74,7 @@ pub(super) struct Member {
     pub change: Option<Change>,
     /// For how long it and the children that it waited for had run at its end, in nanoseconds.
     pub used_ns: u64,
-    /// What its program is called, at its end.
+    /// The name of its program, at its end.
     pub name: [u8; Thread::NAME_BYTES],
 }
 
@@ -91,6 +94,12 @@ pub(crate) struct Family {
     /// How many processes there have been, and how many were refused.
     made: u64,
     refused: u32,
+    /// Pipes with names that are open, by device and number of the name.
+    pub(super) fifos: BTreeMap<(u64, u64), Fifo>,
+    /// Objects of System V.
+    pub(super) ipc: Ipc,
+    /// Files of `/dev/shm`, where the root folder has none.
+    pub(super) shared_names: SharedNames,
     /// Counts what may have changed the memory that processes share.
     changes: u64,
     /// Numbers of files that processes have shared in memory, in the order in which they did, by device and number.
@@ -137,6 +146,9 @@ impl Family {
             events: 0,
             made: 1,
             refused: 0,
+            fifos: BTreeMap::new(),
+            ipc: Ipc::default(),
+            shared_names: SharedNames::default(),
             changes: 0,
             shared_files: BTreeMap::new(),
             spaces: 0,

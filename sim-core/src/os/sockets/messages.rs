@@ -405,7 +405,7 @@ impl Linux {
         let file = self.files.get(fd).ok()?;
         match &file.kind {
             _ if file.flags.nonblock => None,
-            Kind::PipeWriter(_) => Some("room in a pipe that only it reads"),
+            Kind::Pipe(_) => Some("room in a pipe that only it reads"),
             Kind::Socket(end) if end.is_stream() => Some(NO_ROOM),
             _ => None,
         }

@@ -102,6 +102,13 @@ impl Linux {
         if bytes > PAGE {
             return Err(Errno::E2BIG);
         }
+        // Fields that this kernel does not know must be zero.
+        const KNOWN_BYTES: u64 = 88;
+        let all = mem.readable(at, bytes)?;
+        let unknown = all.get(KNOWN_BYTES as usize..).unwrap_or_default();
+        if unknown.iter().any(|byte| *byte != 0) {
+            return Err(Errno::E2BIG);
+        }
         let [flags, _, child_tid, parent_tid, signal, stack, size, tls] = read_words(mem, at)?;
         if (stack == 0) != (size == 0) || signal != 0 && flags & flag::THREAD != 0 {
             return Err(Errno::EINVAL);

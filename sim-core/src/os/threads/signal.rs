@@ -29,6 +29,7 @@ impl Linux {
     pub(in super::super) fn send_to_process(&mut self, info: SigInfo) {
         self.prepare_for(info.signal, None);
         self.signals.pending.post(info);
+        self.wake_on_signal();
         let takes = |thread: &Thread| self.wakes(thread, info.signal);
         let tid = self.threads.all_parked().find(|t| takes(t)).map(|t| t.tid);
         if let Some(tid) = tid {
@@ -57,6 +58,7 @@ impl Linux {
             return;
         };
         thread.signals.pending.post(info);
+        self.wake_on_signal();
         if let Some(thread) = self.threads.parked(tid)
             && self.wakes(thread, info.signal)
         {

@@ -278,6 +278,9 @@ impl Call {
                 | Call::Fcntl
                 | Call::Flock
                 | Call::Sendfile
+                | Call::Splice
+                | Call::Tee
+                | Call::Vmsplice
                 | Call::EpollCtl
                 | Call::Accept
                 | Call::Accept4
@@ -302,6 +305,7 @@ impl Call {
                 | Call::Readv
                 | Call::Write
                 | Call::Writev
+                | Call::Openat
                 | Call::Flock
                 | Call::Fcntl
                 | Call::Accept

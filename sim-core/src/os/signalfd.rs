@@ -1,0 +1,179 @@
+//! `signalfd`: blocked signals that are read from a descriptor (signalfd(2), Linux `fs/signalfd.c`).
+
+use super::Linux;
+use super::abi::OpenFlags;
+use super::descriptors::{Kind, OpenFile};
+use super::errno::Errno;
+use super::readiness::READABLE;
+use super::record::Record;
+use super::signals::SigInfo;
+use super::threads::Blocked;
+use crate::memory::Memory;
+use crate::process::Thread;
+
+/// Size of `struct signalfd_siginfo`.
+const INFO_BYTES: u64 = 128;
+/// A timer of `timer_create` has expired.
+const SI_TIMER: i32 = -2;
+
+/// The signals that a descriptor gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SignalFile {
+    mask: u64,
+    /// One of them waits for the thread that makes the current call.
+    is_ready: bool,
+}
+
+impl SignalFile {
+    /// Events that the descriptor is ready for.
+    pub(super) fn events(self) -> u16 {
+        match self.is_ready {
+            true => READABLE,
+            false => 0,
+        }
+    }
+}
+
+impl Linux {
+    pub(super) fn signalfd4(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [fd, mask, mask_bytes, flags, ..] = *a;
+        let rules = self.abi.open_rules();
+        let flags = u64::from(flags as u32);
+        if flags & !(rules.cloexec | rules.nonblock) != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let mask = match self.read_mask(mem, mask, mask_bytes)? {
+            Some(mask) => mask,
+            None if mask_bytes == 8 => return Err(Errno::EFAULT),
+            None => return Err(Errno::EINVAL),
+        };
+        if fd as i32 != -1 {
+            return match &mut self.files.get_mut(fd)?.kind {
+                Kind::Signal(file) => {
+                    file.mask = mask;
+                    Ok(fd)
+                }
+                _ => Err(Errno::EINVAL),
+            };
+        }
+        let file = OpenFile {
+            kind: Kind::Signal(SignalFile {
+                mask,
+                is_ready: false,
+            }),
+            flags: OpenFlags {
+                read: true,
+                write: true,
+                cloexec: flags & rules.cloexec != 0,
+                nonblock: flags & rules.nonblock != 0,
+                ..OpenFlags::default()
+            },
+            path: None,
+            number: None,
+        };
+        self.files.has_signals = true;
+        self.files.insert(file, self.limits.descriptors())
+    }
+
+    /// Whether a descriptor gives signals.
+    pub(super) fn is_signal_file(&self, fd: u64) -> bool {
+        self.files.has_signals
+            && matches!(self.files.get(fd), Ok(file) if matches!(file.kind, Kind::Signal(_)))
+    }
+
+    /// Says to descriptors of signals whether one of theirs waits for the thread that makes the call.
+    pub(super) fn look_at_signals(&mut self, thread: &Thread) {
+        if !self.files.has_signals {
+            return;
+        }
+        let pending = self.pending(thread);
+        for (file, _) in self.files.files.iter_mut().flatten() {
+            if let Kind::Signal(file) = &mut file.kind {
+                file.is_ready = pending & file.mask != 0;
+            }
+        }
+    }
+
+    /// A signal has been sent: whoever waits for a descriptor looks again.
+    pub(super) fn wake_on_signal(&mut self) {
+        if self.files.has_signals {
+            self.threads.wake_on_files();
+        }
+    }
+
+    /// `read`: as many signals as fit, those of the thread first.
+    pub(super) fn read_signals(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        let [fd, addr, len, ..] = *a;
+        let file = self.files.get(fd)?;
+        let (Kind::Signal(SignalFile { mask, .. }), nonblock) = (&file.kind, file.flags.nonblock)
+        else {
+            return Err(Errno::EBADF);
+        };
+        let mask = *mask;
+        if len < INFO_BYTES {
+            return Err(Errno::EINVAL);
+        }
+        let mut done = 0;
+        while done + INFO_BYTES <= len {
+            let at = addr.wrapping_add(done);
+            if self.pending(thread) & mask == 0 {
+                break;
+            }
+            if mem.writable_prefix_bytes(at, INFO_BYTES) < INFO_BYTES {
+                return if done == 0 {
+                    Err(Errno::EFAULT)
+                } else {
+                    Ok(done)
+                };
+            }
+            let own = thread.signals.pending.take(mask);
+            let Some(info) = own.or_else(|| self.signals.pending.take(mask)) else {
+                break;
+            };
+            let child = self.abi.signal_rules().child;
+            mem.write_bytes(at, &encode(&info, child))?;
+            done += INFO_BYTES;
+        }
+        match done {
+            0 if nonblock => Err(Errno::EAGAIN),
+            0 => {
+                self.wait = Some(Blocked::on_file("a signal (signalfd) that nobody sends"));
+                Err(Errno::EAGAIN)
+            }
+            done => Ok(done),
+        }
+    }
+}
+
+/// `struct signalfd_siginfo`.
+fn encode(info: &SigInfo, child: u8) -> Vec<u8> {
+    let (first, second) = info.sender.unwrap_or_default();
+    let is_timer = info.code == SI_TIMER;
+    let is_child = info.signal == child && info.code > 0;
+    let when = |condition: bool, value: u32| if condition { value } else { 0 };
+    let carried = if is_child { 0 } else { info.value };
+    Record::new()
+        .u32(u32::from(info.signal))
+        .u32(0)
+        .u32(info.code as u32)
+        .u32(when(!is_timer, first))
+        .u32(when(!is_timer, second))
+        .u32(0)
+        .u32(when(is_timer, first))
+        .u32(0)
+        .u32(when(is_timer, second))
+        .u32(info.trap_number as u32)
+        .u32(when(is_child, info.value as u32))
+        .u32(carried as u32)
+        .u64(carried)
+        .u64(0)
+        .u64(0)
+        .u64(info.addr.unwrap_or(0))
+        .pad_to(INFO_BYTES as usize)
+        .done()
+}
