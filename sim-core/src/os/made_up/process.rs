@@ -1,6 +1,6 @@
 //! Files of `/proc/PID`, which tell of a process (Linux `fs/proc/array.c`).
 
-use super::subject::{Subject, Whose, text_of};
+use super::subject::{Subject, Whose};
 use super::tree::Text;
 use crate::memory::{Memory, PAGE_SIZE};
 use crate::os::Linux;
@@ -26,7 +26,7 @@ impl Linux {
         let Some((parent, group, session, name)) = self.ended_process(pid) else {
             return String::new();
         };
-        let name = text_of(&name);
+        let name = Thread::readable_name(&name);
         match text {
             Text::Name => format!("{name}\n"),
             Text::MemoryStatus => "0 0 0 0 0 0 0\n".to_owned(),

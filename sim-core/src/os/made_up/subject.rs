@@ -102,12 +102,6 @@ impl Subject<'_> {
             Some(thread) => thread.name,
             None => self.os.first_name(),
         };
-        text_of(&own)
+        Thread::readable_name(&own)
     }
-}
-
-/// The name of a thread as text.
-pub(super) fn text_of(name: &[u8; Thread::NAME_BYTES]) -> String {
-    let len = name.iter().position(|&b| b == 0).unwrap_or(name.len());
-    String::from_utf8_lossy(&name[..len]).into_owned()
 }
