@@ -94,7 +94,8 @@ fn the_hash_is_that_of_the_file() {
 #[test]
 fn wrong_files_are_named() {
     assert!(refusal(b"").contains("not an ELF file"));
-    assert!(refusal(b"#!/bin/sh\n").contains("not an ELF file"));
+    assert!(refusal(b"text\n").contains("not an ELF file"));
+    assert!(refusal(b"#!/bin/sh\n").contains("a script for /bin/sh"));
     refused(
         &Elf {
             machine: 62,
