@@ -97,7 +97,7 @@ fn debug_information_that_unpacks_to_the_host_s_memory_is_left_out() {
 fn the_lab_recognises_its_own_files() {
     let hps = Hps::new();
     let program = hps.program("prog", &super::support::exit_with(0));
-    let formats = "pprof firefox speedscope callgrind folded perf-script flame-graph llvm-samples";
+    let formats = "pprof firefox speedscope callgrind folded perf-script flame-graph";
     let exports = formats
         .split(' ')
         .map(|format| format!("--export={format}:{format}"));

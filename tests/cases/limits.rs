@@ -11,11 +11,15 @@ const SEVERAL: [&[&str]; 2] = [&["--machine", "cmp-4"], &["--machine", "smt-2"]]
 /// Runs the command, which a broken limit does not keep for ever. Its standard input is a pipe into which nobody writes, and
 /// its standard output one of which nobody reads while it runs.
 fn run_silently(args: &[&str], folder: &Hps) -> Run {
+    run_with(args, folder, Stdio::piped())
+}
+
+fn run_with(args: &[&str], folder: &Hps, stdin: Stdio) -> Run {
     let mut child = Command::new("timeout")
         .args(["60", env!("CARGO_BIN_EXE_hps")])
         .args(args)
         .current_dir(folder.path(""))
-        .stdin(Stdio::piped())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -78,12 +82,16 @@ fn a_limit_on_time_ends_each_command_that_has_one() {
         &["shim", "simulate", "--machine", "cmp-4"],
     ];
     for command in commands {
-        let run = run_silently(
-            &[command, &limit, &[&program, "spin"]].concat(),
-            &Hps::new(),
-        );
+        let words = [command, &limit, &[&program, "spin"]].concat();
+        let run = run_with(&words, &Hps::new(), Stdio::null());
         ends_in_time(&run, &command.join(" "));
     }
+    // A program that runs more than once gets its input whole, which has to come in time.
+    let words = [&["profile"][..], &limit, &[&program, "spin"]].concat();
+    let run = run_silently(&words, &Hps::new());
+    let said = "standard input has not ended within the limit of 0.1 seconds";
+    assert!(run.stderr.contains(said), "{}: {}", run.code, run.stderr);
+    assert_ne!(run.code, 124, "ended from outside");
 }
 
 /// A point that is out of time is a row with its reason, also on a machine of several contexts.
@@ -93,8 +101,7 @@ fn a_limit_on_time_ends_the_points_of_a_sweep() {
     for machine in ["tiny-2wide", "cmp-4"] {
         let hps = Hps::new();
         let spec = hps.path("s.ron");
-        let text =
-            format!("(profiles: [HotMethod], machines: [\"{machine}\"], limits: (time_s: 1))");
+        let text = format!("(profiles: [method], machines: [\"{machine}\"], limits: (time_s: 1))");
         std::fs::write(&spec, text).expect("a file");
         let words = [
             "sweep",

@@ -174,8 +174,8 @@ fn hostile_processes_come_to_a_clear_end() {
         let dead = run(mode, &[], &[&program, "deadlock"]);
         for part in [
             "deadlock",
-            "process 1000: the end of a child",
-            "process 1001: ",
+            "process 1000, thread 1000: the end of a child",
+            "process 1001, thread 1001: ",
         ] {
             assert!(dead.stderr.contains(part), "{part}: {}", dead.stderr);
         }

@@ -6,7 +6,7 @@ use hps_profilers::oracle::STATES;
 use hps_profilers::timeline::Timeline;
 use rustc_hash::FxHashMap;
 
-use crate::text::grouped;
+use crate::text::{grouped, one_line};
 
 /// Bars of eighths.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -54,7 +54,7 @@ pub(super) fn print(series: &Timeline, out: &mut impl Write) -> anyhow::Result<(
     largest.sort_by_key(|&(function, cycles)| (std::cmp::Reverse(cycles), function));
     for (function, _) in largest.into_iter().take(FUNCTIONS) {
         let name = series.name(function).unwrap_or("(no function)");
-        let name: String = name.chars().take(NAME).collect();
+        let name: String = one_line(name).chars().take(NAME).collect();
         let shares = intervals.iter().map(|i| {
             let cycles = i.functions.get(&function).copied().unwrap_or(0);
             share(cycles, i.cycles())

@@ -266,13 +266,20 @@ impl Linux {
         let read = |buffer: &mut [u8], at| file.read_exact_at(buffer, at);
         let needed = ProgramImage::needed_bytes(start, metadata.len(), read);
         let needed = needed.filter(|needed| *needed <= MAX_FILE_BYTES);
-        let needed = needed.ok_or(Errno::ENOEXEC)?;
+        let name = String::from_utf8_lossy(path).into_owned();
+        let Some(needed) = needed else {
+            if start.starts_with(b"\x7fELF") {
+                self.warn_once(&format!(
+                    "execve is refused (ENOEXEC): {name} has headers that lead out of the file, or is too large"
+                ));
+            }
+            return Err(Errno::ENOEXEC);
+        };
         // The bytes are there twice for a moment.
         self.check_room(2 * needed, Errno::ENOMEM)?;
         let mut bytes = vec![0; needed as usize];
         file.read_exact_at(&mut bytes, 0)
             .map_err(|_| Errno::ENOEXEC)?;
-        let name = String::from_utf8_lossy(path).into_owned();
         let image = match ProgramImage::parse(&bytes, &name) {
             Ok(image) => image,
             Err(cause) => {
