@@ -67,10 +67,12 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
     let hps = Hps::new();
     let program = hps.program("ok", &[write_text(), exit_with(0)].concat());
     let text = hps.path("text");
-    std::fs::write(&text, "#!/bin/sh\n").expect("written");
+    std::fs::write(&text, "no program\n").expect("written");
+    let script = hps.path("script");
+    std::fs::write(&script, "#!/bin/sh\n").expect("written");
     let unwritable = hps.path("no/such/folder/stats.json");
     let unwritable_log = hps.path("no/such/folder/log.kanata");
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 12] = [
         (
             &["run", "--machine", "hps-5wide", &program],
             "there is no machine `hps-5wide`",
@@ -82,6 +84,7 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
         (&["run", "no-such-program"], "neither a file nor a program"),
         (&["run", "./no-such-program"], "cannot be read"),
         (&["run", &text], "ELF"),
+        (&["run", &script], "a script for /bin/sh"),
         (
             &["run", "--stats-out", &unwritable, &program],
             "cannot be written",
