@@ -262,8 +262,16 @@ fn debug_information_beside_the_program_is_read() {
         let is_known = stacks.iter().any(|(stack, _)| stack.ends_with(&ends));
         (is_known, String::from_utf8_lossy(&run.stdout).into_owned())
     };
+    let split = build(Isa::Alpha, "inlined.c", &["-O2", "-g", "-gsplit-dwarf"]);
+    let (is_known, said) = inlined(&split);
+    assert!(is_known && !said.contains("debug information"), "{said}");
+    // Compilers for RISC-V leave sizes in it to relocations, which are lost.
     let split = build(Isa::Riscv64, "inlined.c", &["-O2", "-g", "-gsplit-dwarf"]);
-    assert!(inlined(&split).0, "split");
+    let (is_known, said) = inlined(&split);
+    assert!(
+        is_known != said.contains("note: its split debug information (.dwo) says of no function"),
+        "{said}"
+    );
     let whole = build(Isa::Riscv64, "inlined.c", &["-O2", "-g"]);
     let objcopy = |arguments: &[&str]| {
         let mut command = std::process::Command::new("riscv64-linux-gnu-objcopy");
@@ -274,7 +282,7 @@ fn debug_information_beside_the_program_is_read() {
     objcopy(&["--strip-debug", "--add-gnu-debuglink=p.debug", &whole, "p"]);
     let program = hps.path("p");
     let (is_known, said) = inlined(&program);
-    assert!(is_known && !said.contains("note:"), "{said}");
+    assert!(is_known && !said.contains("debug information"), "{said}");
     // Another program's information is not taken.
     objcopy(&["--only-keep-debug", &split, "p.debug"]);
     let (is_known, said) = inlined(&program);

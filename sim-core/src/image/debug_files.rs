@@ -16,8 +16,11 @@ use crate::host;
 const SYSTEM: &str = "/usr/lib/debug";
 /// Files larger than this are not read, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// Most files that are named among those not found.
+/// Most sentences on what is missing.
 const MOST_MISSING: usize = 3;
+/// What is said of split debug information without sizes.
+const NO_SIZES: &str = "its split debug information (.dwo) says of no function where it ends, so inlined functions are not \
+     known; compilers for RISC-V lose this with -gsplit-dwarf: compile without it";
 
 /// Finds the files beside a program. What is not found is remembered.
 #[derive(Debug, Default)]
@@ -36,7 +39,7 @@ impl DebugFiles {
         }
     }
 
-    /// Sentences that name what has been looked for and not found.
+    /// Sentences that name what has been looked for and not found, or found without what is needed.
     pub fn missing(&self) -> Vec<String> {
         self.missing
             .lock()
@@ -62,13 +65,27 @@ impl DebugFiles {
                 return Some((place.clone(), bytes));
             }
         }
+        let places: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
+        self.say(format!(
+            "{what} was looked for as {}: none of these is there and belongs to the program",
+            places.join(", ")
+        ));
+        None
+    }
+
+    /// Remembers a sentence on what is missing, once.
+    fn say(&self, sentence: String) {
         if let Ok(mut missing) = self.missing.lock()
             && missing.len() < MOST_MISSING
+            && !missing.contains(&sentence)
         {
-            let places: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
-            missing.push(format!("{what} was looked for as {}", places.join(", ")));
+            missing.push(sentence);
         }
-        None
+    }
+
+    /// Remembers that split debug information says of no function where it ends.
+    pub fn has_no_sizes(&self) {
+        self.say(NO_SIZES.to_owned());
     }
 
     /// The separate file with the debug information of a program that has none itself.

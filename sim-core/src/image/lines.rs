@@ -89,8 +89,17 @@ impl Tables {
         }
     }
 
-    /// The split debug information of one unit.
+    /// The split debug information of one unit. Where it lacks sizes, that is remembered.
     fn split(&self, load: SplitDwarfLoad<Reader>) -> Option<Arc<Dwarf<Reader>>> {
+        let dwarf = self.find_split(load)?;
+        if lacks_sizes(&dwarf).unwrap_or(false) {
+            self.files.has_no_sizes();
+        }
+        Some(dwarf)
+    }
+
+    /// The split debug information of one unit, in the package or in a file of its own.
+    fn find_split(&self, load: SplitDwarfLoad<Reader>) -> Option<Arc<Dwarf<Reader>>> {
         let package = self.package.get_or_init(|| {
             let bytes = self.files.package()?;
             let mut sections = Sections::of(&bytes)?;
@@ -139,7 +148,7 @@ impl SourceLines {
         }
     }
 
-    /// Files with debug information that were looked for and not found, a sentence each.
+    /// What debug information in other files lacks, a sentence each.
     pub(super) fn missing(&self) -> Vec<String> {
         self.files.missing()
     }
@@ -195,6 +204,29 @@ impl SourceLines {
             })
         })
     }
+}
+
+/// Whether split debug information has functions with code, and all of them are empty. Linkers for RISC-V shorten code,
+/// so the assembler leaves sizes to relocations, which no one applies to a file that is not linked.
+fn lacks_sizes(dwarf: &Dwarf<Reader>) -> gimli::Result<bool> {
+    let mut is_any_empty = false;
+    let mut units = dwarf.units();
+    while let Some(header) = units.next()? {
+        let unit = dwarf.unit(header)?;
+        let mut entries = unit.entries();
+        while let Some(die) = entries.next_dfs()? {
+            if die.tag() != gimli::DW_TAG_subprogram {
+                continue;
+            }
+            let end = die.attr_value(gimli::DW_AT_high_pc);
+            match end.map(|end| end.udata_value()) {
+                Some(Some(0)) => is_any_empty = true,
+                Some(_) => return Ok(false),
+                None => {}
+            }
+        }
+    }
+    Ok(is_any_empty)
 }
 
 /// The line of a function's declaration; an inlined function's is that of its origin.

@@ -311,7 +311,8 @@ impl ProgramImage {
             .unwrap_or(layout::LOWEST)
     }
 
-    /// Files with debug information that have been looked for and not found so far, a sentence each.
+    /// Files with debug information that have been looked for and not found so far, or that lack what is needed, a
+    /// sentence each.
     #[must_use]
     pub fn missing_debug_files(&self) -> Vec<String> {
         self.lines.missing()

@@ -551,10 +551,7 @@ fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         .any(|one| shown.image.source_line(one.key.pc).is_some());
     let missing = shown.image.missing_debug_files();
     for sentence in &missing {
-        writeln!(
-            out,
-            "note: {sentence}: none of these is there and belongs to the program"
-        )?;
+        writeln!(out, "note: {sentence}")?;
     }
     if !has_lines && missing.is_empty() {
         writeln!(
