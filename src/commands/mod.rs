@@ -3,7 +3,6 @@
 mod analyze;
 mod bench;
 pub mod cluster;
-mod contention;
 pub mod dcpi;
 mod dise;
 mod doctor;

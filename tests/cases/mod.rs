@@ -5,7 +5,6 @@ use crate::support;
 
 pub mod build;
 
-mod contention;
 mod contexts;
 mod cores;
 mod counters;

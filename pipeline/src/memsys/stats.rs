@@ -95,8 +95,6 @@ pub struct CoherenceStats {
     pub invalidation_events: u64,
     /// Lines that it may only read any more, since another core reads them.
     pub downgrade_events: u64,
-    /// Cycles that its requests waited for earlier transfers of their lines.
-    pub queue_cycles: u64,
 }
 
 /// Everything that the memory system counts.
@@ -196,8 +194,7 @@ impl MemoryStats {
             transfer_events,
             changed_transfer_events,
             invalidation_events,
-            downgrade_events,
-            queue_cycles
+            downgrade_events
         );
         add!(
             self.prefetch,
@@ -319,8 +316,7 @@ impl MemoryStats {
                 transfer_events,
                 changed_transfer_events,
                 invalidation_events,
-                downgrade_events,
-                queue_cycles
+                downgrade_events
             );
         }
         if self.disorder != DisorderStats::default() {

@@ -9,7 +9,6 @@ use hps_profilers::views::{FunctionTime, Stack};
 use serde_json::{Value, json};
 
 use super::exact::{Opinion, Shown};
-use crate::commands::contention::LineDocument;
 
 /// Units of a stack by name.
 fn stack(stack: &Stack) -> Value {
@@ -30,7 +29,7 @@ fn stack(stack: &Stack) -> Value {
 pub(super) fn write(
     shown: &Shown<'_>,
     functions: &[FunctionTime],
-    (opinions, contended): (&[Opinion], &[LineDocument]),
+    opinions: &[Opinion],
     path: &Path,
 ) -> anyhow::Result<()> {
     let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
@@ -83,7 +82,7 @@ pub(super) fn write(
             })
         })
         .collect();
-    let mut document = json!({
+    let document = json!({
         "format": "hps-exact-profile",
         "format_version": 1,
         "version": VERSION,
@@ -105,9 +104,6 @@ pub(super) fn write(
         "static_instructions": instructions,
         "profilers": opinions,
     });
-    if !contended.is_empty() {
-        document["contended_lines"] = json!(contended);
-    }
     let text = serde_json::to_vec_pretty(&document)?;
     std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
 }
