@@ -101,7 +101,9 @@ fn a_limit_on_time_ends_the_points_of_a_sweep() {
     for machine in ["tiny-2wide", "cmp-4"] {
         let hps = Hps::new();
         let spec = hps.path("s.ron");
-        let text = format!("(profiles: [method], machines: [\"{machine}\"], limits: (time_s: 1))");
+        let text = format!(
+            "(profiles: [method], bursts: [1], one_in: [100], machines: [\"{machine}\"], limits: (time_s: 1))"
+        );
         std::fs::write(&spec, text).expect("a file");
         let words = [
             "sweep",

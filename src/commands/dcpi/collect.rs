@@ -14,6 +14,7 @@ use hps_sim_core::machine::Stop;
 
 use super::args::CollectArgs;
 use crate::cli::CoreKind;
+use crate::commands::run::fault;
 use crate::commands::timed_machine;
 use crate::program;
 use crate::text::grouped;
@@ -48,7 +49,7 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         for (plan, counts) in plans.iter().zip(&found) {
             database.add(&header(plan.event, plan.whole_period()), counts)?;
         }
-        return Ok(exit_code(stop));
+        return Ok(exit_code(stop, None));
     }
     let lab = lab.watched_by(Observer::new(&machine.config, &plans));
     let EitherCore::Cycle(mut core) = lab.open()?.into_inner() else {
@@ -87,16 +88,21 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         sums.join(", "),
         args.db.display()
     );
-    Ok(exit_code(stop))
+    let cause = match &stop {
+        Stop::Fault(trap) => Some(fault::cause(trap, core.process())),
+        _ => None,
+    };
+    Ok(exit_code(stop, cause))
 }
 
-/// The exit code of the command, if the program stopped so.
-fn exit_code(stop: Stop) -> u8 {
+/// The exit code of the command, if the program stopped so, for this cause.
+fn exit_code(stop: Stop, cause: Option<String>) -> u8 {
     match stop {
         Stop::Exit(code) => code as u8,
         Stop::Limit => 0,
         other => {
-            say!("hps: the program stopped early: {other:?}; its samples are in the database");
+            let cause = cause.unwrap_or_else(|| format!("{other:?}"));
+            say!("hps: the program stopped early: {cause}; its samples are in the database");
             2
         }
     }

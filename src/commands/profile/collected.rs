@@ -385,10 +385,12 @@ impl Report<'_> {
                 "{:>8.2}% {:>8.2}%  {}",
                 share(weight, exact.total()),
                 share(sampled.weight(member), sampled.total()),
-                self.describe(member)
+                text::one_line(&self.describe(member))
             )?;
         }
-        tables::print(&mut out, &tables, &|member| self.describe(member))?;
+        tables::print(&mut out, &tables, &|member| {
+            text::one_line(&self.describe(member)).into_owned()
+        })?;
         if sampled.is_empty() {
             let why = match self.kind {
                 ProfileKind::DataStream => {
