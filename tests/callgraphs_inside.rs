@@ -23,7 +23,6 @@ fn call_graphs_of_a_program_of_ones_own_are_held_against_every_call() {
     std::fs::write(&path, program.file).expect("an executable");
     let text = reproduced(&hps, &["callgraphs-2015", "--program", &path]);
     for claim in [
-        "[confirmed] a ring of 1 MB is above 95%",
         "[confirmed] a ring of some 100 KB is 20 points more accurate than bursts of eight at 1 ms",
         "maintaining the tag stack costs nothing",
     ] {

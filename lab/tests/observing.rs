@@ -126,7 +126,7 @@ fn an_observer_that_is_held_up_within_a_sample_is_found_out() {
         let how = observer(placement, SAMPLES, Throttle::None);
         let mut samples = Vec::new();
         let observed = lab
-            .limit(300_000)
+            .limit(500_000)
             .observe_disturbed(&how, disturbance, |sample, _, _| samples.push(*sample))
             .expect("it runs");
         assert!(observed.held_at.len() > 50, "{placement:?}");

@@ -79,7 +79,7 @@ fn a_limit_on_time_ends_each_command_that_has_one() {
         &["profile", "--machine", "smt-2"],
         &["profile", "--with", "tip", "--machine", "cmp-4"],
         &["dcpi", "collect", "--db", "db"],
-        &["shim", "simulate", "--machine", "cmp-4"],
+        &["shim", "simulate", "--machine", "smt-2"],
     ];
     for command in commands {
         let words = [command, &limit, &[&program, "spin"]].concat();
