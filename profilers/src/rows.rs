@@ -182,9 +182,11 @@ mod tests {
     use super::*;
     use crate::table::HotTable;
 
+    type Cells = BTreeMap<(Spent, EventSet), u64>;
+
     /// Rows found by a walk over all of them, as the definition says.
     #[derive(Default)]
-    struct Walked(Vec<(RowKey, u64, BTreeMap<(Spent, EventSet), u64>)>);
+    struct Walked(Vec<(RowKey, u64, Cells)>);
 
     impl Walked {
         fn count(&mut self, of: RowKey, cell: (Spent, EventSet), units: u64) {
