@@ -1,9 +1,9 @@
 //! What guest programs get from outside, as options of commands say it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
+use hps_lab::input;
 use hps_lab::{
     DEFAULT_ISA, Files, GuestLimits, GuestOptions, LabError, Program, Region, ThreadRules,
 };
@@ -169,31 +169,10 @@ pub fn seen_once(
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());
     let input = match is_terminal {
         true => Vec::new(),
-        false => whole_input(program.process.time_limit)?,
+        false => input::read_host(program.process.time_limit)?,
     };
     program.process.stdin = Stdin::Bytes(input);
     program.process.stdout = Output::Capture;
     program.process.stderr = Output::Capture;
     Ok(program)
-}
-
-/// Reads standard input to its end, for which a silent writer may let us wait until the limit on time.
-fn whole_input(limit: Option<Duration>) -> anyhow::Result<Vec<u8>> {
-    let (done, ended) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let mut input = Vec::new();
-        let read = std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut input);
-        // Nobody waits any more behind the limit.
-        let _ = done.send(read.map(|_| input));
-    });
-    let Some(limit) = limit else {
-        return Ok(ended.recv()??);
-    };
-    match ended.recv_timeout(limit) {
-        Ok(read) => Ok(read?),
-        Err(_) => bail!(
-            "standard input has not ended within the limit of {} seconds; end it with `</dev/null`, or raise --time-limit",
-            limit.as_secs_f64()
-        ),
-    }
 }

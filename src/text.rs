@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(one_line("a\n\tb\r"), r"a\n\tb\u000d");
         let mut table = Table::new(&[("name", Align::Left)]);
         table.row(["x\ny\x1b".to_string()]);
-        assert_eq!(table.render(), "name\n-----------\nx\\ny\\u001b\n");
+        assert_eq!(table.render(), "name\n----------\nx\\ny\\u001b\n");
         // A character that comes in two pieces, and bytes that are none.
         let mut written = Harmless {
             to: Vec::new(),

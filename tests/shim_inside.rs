@@ -10,7 +10,7 @@ fn samples_of_a_program_of_ones_own_are_held_against_the_truth() {
     std::fs::write(&path, elf(&rounds("div t1, t1, s2"))).expect("an executable");
     let text = reproduced(&hps, &["shim-2015", "--program", &path]);
     for claim in [
-        "[confirmed] no kept sample has an IPC above the width of the machine",
+        "[differs: none is above it before either] no kept sample has an IPC above the width of the machine",
         "[confirmed] counters that another core can read make IPC and tags free",
         "[confirmed] a pair on two cores costs little when either side is slow",
         "tag, same core: overhead falls with the period",
@@ -18,8 +18,8 @@ fn samples_of_a_program_of_ones_own_are_held_against_the_truth() {
         assert!(text.contains(claim), "{claim}: {text}");
     }
     // It is too short for hundreds of samples in each of several intervals, of all or of a function, and for an observer
-    // to be held up.
-    assert_eq!(text.matches("[not measured]").count(), 4, "{text}");
+    // to be held up. Three figures of the paper have no study.
+    assert_eq!(text.matches("[not measured]").count(), 4 + 3, "{text}");
 }
 
 /// Figure 1 where programs cannot read counters of instructions: shares of samples and what functions did are there.

@@ -1,6 +1,6 @@
 //! Tests of the language of productions and of the engine.
 //!
-//! They are one program: the simulator is linked into it once.
+//! The tests are one program: the simulator is linked into it once.
 
 mod alpha;
 mod common;

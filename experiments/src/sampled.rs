@@ -27,8 +27,8 @@ use hps_lab::{Install, Lab, Program, Ran, SampledLoop, Timed};
 /// programs that come with the project, large, for both instruction sets on `hps-4wide` (`docs/measurements/sampled-timing.md`).
 pub const WARMING_ERROR: f64 = 0.0052;
 
-/// What may be unknown of a run of which `n` units are known, in units: with a probability of 95% a share of at most `3 / n`
-/// of it lies in phases that none of them met (the rule of three: Hanley and Lippman-Hand, JAMA 249, 1983).
+/// Part of a run that its `n` known units may have missed, in units: with a probability of 95% a share of at most `3 / n`
+/// of the run lies in phases that none of them met (the rule of three: Hanley and Lippman-Hand, JAMA 249, 1983).
 const UNMET: f64 = 3.0;
 
 /// The design of samples and of estimates, part of the identity of results: units lie at drawn places of their periods

@@ -54,7 +54,7 @@ impl InputSize {
 pub struct OwnProgram {
     /// Path of a static executable for one of the instruction sets.
     pub path: String,
-    /// What it is told as its own name, `argv[0]`; the path as it is written here if none is given. The text lies on the
+    /// Name that the program is told as its own, `argv[0]`; the path as it is written here if none is given. The text lies on the
     /// program's stack: commands that name a program alike run it alike, cycle for cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,

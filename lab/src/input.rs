@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use hps_sim_core::host;
 
@@ -20,6 +22,12 @@ pub enum InputError {
         /// What the host says.
         cause: std::io::Error,
     },
+    /// The input has not ended in time.
+    #[error(
+        "standard input has not ended within the limit of {} seconds; end it with `</dev/null`, or raise --time-limit",
+        .0.as_secs_f64()
+    )]
+    Late(Duration),
     /// It is longer than what is kept.
     #[error(
         "standard input from {from}: more than {} MiB, which is the most that is kept to be read again in each run; \
@@ -56,6 +64,24 @@ pub fn read(source: impl Read, from: &str, limit: u64) -> Result<Vec<u8>, InputE
             _ => InputError::Read { from, cause },
         }
     })
+}
+
+/// Reads the standard input of the host to its end, for which a silent writer may let a run wait until its limit on
+/// time.
+///
+/// # Errors
+/// Standard input cannot be read, is longer than [`MAX_STDIN_BYTES`], or has not ended in `time`.
+pub fn read_host(time: Option<Duration>) -> Result<Vec<u8>, InputError> {
+    let whole = || read(std::io::stdin().lock(), "the host", MAX_STDIN_BYTES);
+    let Some(time) = time else {
+        return whole();
+    };
+    let (done, ended) = mpsc::channel();
+    // Nobody waits for the thread behind the limit.
+    std::thread::spawn(move || done.send(whole()));
+    ended
+        .recv_timeout(time)
+        .unwrap_or(Err(InputError::Late(time)))
 }
 
 #[cfg(test)]

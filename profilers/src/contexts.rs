@@ -327,7 +327,7 @@ impl ContextTree {
     pub fn leave(&mut self, commit: &Commit) {
         if commit.origin == Origin::Program && !commit.taken && commit.disepc == DisePc::NONE {
             self.expected = commit.pc.wrapping_add(u64::from(commit.length));
-            // Of what is not taken, system calls alone tell it.
+            // Of instructions that are not taken, system calls alone tell the stack pointer.
             self.loaded = commit.stack_pointer;
         } else {
             self.leave_elsewhere(commit);

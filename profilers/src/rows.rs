@@ -22,7 +22,7 @@ const NO_CELL: u32 = u32::MAX;
 pub(crate) struct Live {
     pc: u64,
     node: NodeId,
-    /// Its cell that was made last, or [`NO_CELL`].
+    /// Cell of the row that was made last, or [`NO_CELL`].
     last_cell: u32,
     disepc: DisePc,
     /// Origin of the instruction.

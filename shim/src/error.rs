@@ -150,7 +150,7 @@ pub enum ShimError {
     NoEvents {
         /// The event.
         event: String,
-        /// What the kernel said of another event of its kind, with the remedy.
+        /// Refusal by the kernel of another event of the kind, with the remedy.
         why: String,
     },
     /// An event that only an interrupt of the program for each sample could tell.

@@ -1,6 +1,6 @@
 //! Tests of SHIM that need no process of their own.
 //!
-//! They are one program: the observer is linked into it once.
+//! The tests are one program: the observer is linked into it once.
 
 mod disturbance;
 mod preload;

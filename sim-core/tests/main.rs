@@ -1,6 +1,6 @@
 //! Tests of instruction sets, loaders, the system and threaded code.
 //!
-//! They are one program: the simulator is linked into it once.
+//! The tests are one program: the simulator is linked into it once.
 
 mod alpha_encodings;
 mod alpha_lockstep;

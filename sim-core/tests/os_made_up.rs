@@ -275,7 +275,7 @@ fn names_of(guest: &mut Guest, fd: u64) -> Vec<String> {
 #[test]
 fn the_system_is_the_simulated_one() {
     on_all(|guest| {
-        // What the host keeps is taken from the limit of the process later, not from the memory that there is.
+        // Memory of the host is taken from the limit of the process later, not from the memory that there is.
         let total = guest.0.mem.limit_bytes() >> 10;
         let cpu = text(guest, "/proc/cpuinfo");
         match isa() {

@@ -196,7 +196,8 @@ fn a_server_refuses_bodies_before_they_come_and_too_many_connections() {
         // A head that is too long is not read to its end.
         let _ = write!(stream, "POST /ask HTTP/1.1\r\nHost: {host}\r\n{head}\r\n");
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
+        // A connection whose head is not read to its end may be reset.
+        let _ = stream.read_to_string(&mut answer);
         answer
     };
     let own = format!("X-HPS-Token: {token}\r\n");

@@ -55,7 +55,7 @@ impl Served {
     }
 }
 
-/// What a load keeps from one try to the next.
+/// State of a load between its tries.
 struct Tries {
     /// Cycles that its address takes: none once it is computed, and the load has waited for a store.
     address_latency: u64,

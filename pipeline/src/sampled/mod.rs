@@ -29,7 +29,7 @@ pub struct Head {
     pub instructions: u64,
     /// Cycles that they took.
     pub cycles: u64,
-    /// What functional warming met in them.
+    /// Events that functional warming met in these instructions.
     pub events: WarmEvents,
 }
 

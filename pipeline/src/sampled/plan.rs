@@ -20,7 +20,7 @@ pub struct SamplingPlan {
     /// are then thinned to half, so that all count alike.
     #[serde(skip_serializing_if = "is_zero")]
     pub doublings: u32,
-    /// So many instructions at the beginning are timed whole, in place of the first unit, but no more than its period: with
+    /// Instructions at the beginning that are timed whole, in place of the first unit, but no more than its period: with
     /// empty caches and predictors they take several times as many cycles as others, and no unit tells of them.
     #[serde(skip_serializing_if = "is_zero")]
     pub head: u32,
@@ -85,11 +85,11 @@ pub enum SamplingError {
 /// Where a unit lies, in instructions of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Places {
-    /// Its warm-up begins.
+    /// Begin of the unit's warm-up.
     pub begin: u64,
-    /// It is measured from here on.
+    /// Begin of what is measured.
     pub measured: u64,
-    /// It ends.
+    /// End of the unit.
     pub end: u64,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Places {
 pub(super) struct Period {
     /// The number of its unit: units are counted in the order of the run.
     pub unit: u64,
-    /// Its first instruction, and how many there are.
+    /// First instruction of the period, and number of its instructions.
     pub begin: u64,
     pub length: u64,
     /// How often the period has doubled up to here.

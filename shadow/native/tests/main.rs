@@ -1,6 +1,6 @@
 //! Tests of native shadows: whole runs, the decoder and the shared memory.
 //!
-//! They are one program: the simulator is linked into it once.
+//! The tests are one program: the simulator is linked into it once.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod decoder;

@@ -121,7 +121,7 @@ impl Event {
         }
     }
 
-    /// Its name without `:u`.
+    /// Name of the event without `:u`.
     #[must_use]
     pub fn base(&self) -> &str {
         self.name.strip_suffix(":u").unwrap_or(&self.name)

@@ -205,7 +205,7 @@ pub(crate) fn paranoid() -> Option<i32> {
     text.trim().parse().ok()
 }
 
-/// What to do when the kernel refuses an event.
+/// Remedy when the kernel refuses an event.
 pub(super) fn remedy(event: &Asked, target: Target, errno: i32, paranoid: Option<i32>) -> String {
     let whole_cpu = matches!(target, Target::Cpu(_));
     let reach = Reach::of(paranoid, false);

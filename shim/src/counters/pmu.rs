@@ -1,4 +1,4 @@
-//! What kernel and processor say about performance monitoring units: files below `/sys`, and a CPUID leaf.
+//! Descriptions of performance monitoring units by kernel and processor: files below `/sys`, and a CPUID leaf.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Files for Host {
     }
 }
 
-/// What CPUID leaf 10 of an Intel processor says of its counters.
+/// Counters of an Intel processor by CPUID leaf 10.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Leaf10 {
     /// EAX: its low byte is the version of architectural performance monitoring.
@@ -82,7 +82,7 @@ impl Leaf10 {
 pub struct Pmu {
     /// The kernel's name: `cpu`, `cpu_core`, `cpu_atom`, `armv8_pmuv3_0`, `armv8_cortex_a57`, …
     pub name: String,
-    /// Its number, the type of events of its own.
+    /// Number of the unit: the type of its own events.
     pub type_number: u32,
     /// CPUs that it counts on; empty for all.
     pub cpus: Vec<usize>,

@@ -36,7 +36,7 @@ const HASWELL: Recorded = Recorded {
     files: "cpu/format/any config:21",
     cores: &[&[0, 4], &[1, 5]],
 };
-/// Its kernel shows no `any`; this one does, and the processor denies it.
+/// The kernel of such a machine shows no `any`; this one shows it, and the processor denies it.
 const ICE_LAKE: Recorded = Recorded {
     leaf: Some((0x0830_0805, 0x0000_8604)),
     ..HASWELL

@@ -14,7 +14,7 @@ use crate::affinity::listed;
 use crate::error::ShimError;
 use crate::placement::{Placement, Seat};
 
-/// What is asked of `perf_event_open`.
+/// Request to `perf_event_open`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The event's name, for messages.
@@ -217,7 +217,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// What `kernel.perf_event_paranoid` allows; the capability `CAP_PERFMON` (or `CAP_SYS_ADMIN`) lifts it.
+    /// Rights by `kernel.perf_event_paranoid`; the capability `CAP_PERFMON` (or `CAP_SYS_ADMIN`) lifts it.
     ///
     /// Levels above 2 are Debian's and Ubuntu's (3, 4) and Android's (3): they refuse every event.
     #[must_use]

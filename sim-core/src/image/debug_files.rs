@@ -18,7 +18,7 @@ const SYSTEM: &str = "/usr/lib/debug";
 const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Most sentences on what is missing.
 const MOST_MISSING: usize = 3;
-/// What is said of split debug information without sizes.
+/// Note on split debug information without sizes.
 const NO_SIZES: &str = "its split debug information (.dwo) says of no function where it ends, so inlined functions are not \
      known; compilers for RISC-V lose this with -gsplit-dwarf: compile without it";
 

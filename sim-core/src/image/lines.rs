@@ -148,7 +148,7 @@ impl SourceLines {
         }
     }
 
-    /// What debug information in other files lacks, a sentence each.
+    /// Faults of debug information in other files, a sentence each.
     pub(super) fn missing(&self) -> Vec<String> {
         self.files.missing()
     }

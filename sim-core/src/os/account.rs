@@ -34,19 +34,19 @@ const NO_DEVICE: u64 = u64::MAX;
 /// Bytes of a thread that does not run.
 pub(super) const THREAD_BYTES: u64 = size_of::<Thread>() as u64;
 
-/// What is kept for a guest beside the memory of its processes.
+/// Memory that is kept for a guest beside that of its processes.
 #[derive(Debug, Default)]
 pub(super) struct Account {
     /// The most memory of all processes together, with what is kept beside it, in bytes; `None` as long as a single
     /// process has all of it.
     limit: Option<u64>,
-    /// What the process whose turn it is has mapped, in bytes.
+    /// Memory that the process whose turn it is has mapped, in bytes.
     mapped: u64,
     /// The limit of its memory, in bytes.
     own_limit: u64,
-    /// What was kept at the last count, in bytes.
+    /// Memory that was kept at the last count, in bytes.
     counted: u64,
-    /// What may have come since then, in bytes.
+    /// Memory that may have come since the last count, in bytes.
     since: u64,
     /// Programs that processes have run, in bytes. They are kept for reports.
     pub(super) programs: u64,

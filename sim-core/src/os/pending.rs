@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::signals::{FIRST_REALTIME, LAST_SIGNAL, SigInfo, bit};
 
-/// So many wait at most (`RLIMIT_SIGPENDING`).
+/// Most signals that wait (`RLIMIT_SIGPENDING`).
 pub(super) const MOST_QUEUED: usize = 4096;
 
 /// Signals that wait for delivery: real-time signals as often as they were sent, all others once.

@@ -15,7 +15,7 @@ pub(super) const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// The latest time that a wait ends: half of the range, so that instructions behind it cannot overflow it.
 const LAST_NS: u64 = u64::MAX / 2;
 
-/// What a clock counts.
+/// Kind of time that a clock counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
     /// Time since 1970.
@@ -194,7 +194,7 @@ impl Linux {
         }
     }
 
-    /// What a clock shows, in nanoseconds; `None` if its process or thread does not exist.
+    /// Time of a clock, in nanoseconds; `None` if its process or thread does not exist.
     fn clock_ns(&self, clock: Clock) -> Option<u64> {
         match clock {
             Clock::Epoch | Clock::Start => Some(clock.zero_ns(self.start_ns) + self.now_ns),

@@ -114,7 +114,7 @@ struct Times<'a> {
 }
 
 impl Times<'_> {
-    /// What a clock shows, in nanoseconds from the start of the run. That of a thread that has ended stands still.
+    /// Time of a clock, in nanoseconds from the start of the run. That of a thread that has ended stands still.
     fn of(&self, clock: Clock) -> u64 {
         match clock {
             Clock::Epoch | Clock::Start => self.now_ns,
@@ -300,7 +300,7 @@ impl Linux {
             (Some(_), Some(thread)) if is_here => Some(&mut thread.signals.pending),
             (Some(tid), _) => self.threads.pending_of(tid),
         };
-        // What waits for a thread on another context is not known here.
+        // Waits for a thread on another context are not known here.
         timer.alarm.is_quiet = pending.is_some();
         let waits = pending.and_then(|pending| pending.waiting(signal, SI_TIMER, id));
         if let Some(info) = waits {

@@ -15,7 +15,7 @@ pub struct Thread {
     pub events: HardwareEvents,
     /// What of these the contexts have counted while it was on none of them.
     pub(crate) events_elsewhere: HardwareEvents,
-    /// Its processor time until it left its last context, in nanoseconds.
+    /// Processor time of the thread until it left its last context, in nanoseconds.
     pub(crate) processor_ns: u64,
     /// Its number, as `gettid` tells it.
     pub tid: u32,

@@ -287,7 +287,7 @@ impl Process {
     }
 }
 
-/// So often simulated time goes on without anybody who gets any further before that counts as a deadlock, unless
+/// Number of times that simulated time goes on without anybody who gets any further before that counts as a deadlock, unless
 /// somebody waits until a time: a timer comes again and again, and wakes who waits for something else.
 const MOST_IDLE_LOOKS: u32 = 10_000;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use hps_experiments::paper_burst;
-use hps_lab::input::{self, MAX_STDIN_BYTES};
+use hps_lab::input;
 use hps_lab::{Faulted, Lab, Program, TimedMachine, dise_config};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
@@ -210,8 +210,7 @@ pub(super) fn stdin(args: &ProfileArgs) -> anyhow::Result<Stdin> {
     // Terminals and devices may never end.
     match kind {
         Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket) => {
-            let bytes = input::read(given.lock(), "the host", MAX_STDIN_BYTES)?;
-            Ok(Stdin::Bytes(bytes))
+            Ok(Stdin::Bytes(input::read_host(args.guest.time_limit)?))
         }
         _ => Ok(Stdin::Empty),
     }

@@ -106,7 +106,7 @@ fn units<'a>(machine: &'a MachineConfig, rows: &[&Kept]) -> BTreeMap<&'a str, f6
     pools.into_iter().map(shared).collect()
 }
 
-/// What the data cache's ports, the misses that may be on their way, and the bus to memory allow. Misses are those of
+/// Bounds of the data cache's ports, of the misses that may be on their way, and of the bus to memory. Misses are those of
 /// loads, with their latencies as they were.
 fn memory(
     machine: &MachineConfig,

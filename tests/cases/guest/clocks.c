@@ -92,7 +92,7 @@ int main(int words, char **word) {
   pid_t pid = fork();
   if (pid == 0) {
     CHECK(at(CLOCK_PROCESS_CPUTIME_ID) < all && at(CLOCK_THREAD_CPUTIME_ID) < all);
-    work(100000);
+    work(300000);
     _exit(0);
   }
   if (pid > 0) {
@@ -116,7 +116,7 @@ int main(int words, char **word) {
     usleep(1000);
     CHECK(come == 0);
     all = at(clocks[i]);
-    work(50000);
+    work(300000);
     int expected = (at(clocks[i]) - all) / 50000;
     CHECK(come >= expected - 1 && come <= expected + 1 && come > 0);
     timer_delete(timer);

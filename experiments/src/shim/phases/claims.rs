@@ -111,7 +111,7 @@ fn changes(
         ),
         near,
     );
-    // The same sign, or hardly a change; where the paper has no change, there is no sign.
+    // A change agrees if it has the paper's sign or is small; where the paper has no change, there is no sign.
     let rule = match paper_change {
         change if change > 0.0 => rule.differs(Band::above(-0.05, Unit::Ratio)),
         change if change < 0.0 => rule.differs(Band::below(0.05, Unit::Ratio)),

@@ -26,7 +26,7 @@ const KNOWN: u64 = flag::VM
     | flag::SYSVSEM
     | flag::IO;
 
-/// What the host keeps for a process beside its memory and its thread, in bytes.
+/// Memory of the host for a process beside its own memory and its thread, in bytes.
 const PROCESS_BYTES: u64 = 16 << 10;
 
 /// After so many refusals the run ends.

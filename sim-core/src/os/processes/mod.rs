@@ -117,7 +117,7 @@ pub(crate) struct Family {
     copied_pages: u64,
     /// The memory that an observer has read, once no process has it any more.
     observed: Option<Box<Memory>>,
-    /// What the host keeps for all of them.
+    /// Memory of the host for all objects.
     pub(super) account: Account,
 }
 

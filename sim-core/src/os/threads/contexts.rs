@@ -28,7 +28,7 @@ struct Stay {
     tid: u32,
     /// When it came, in simulated nanoseconds.
     since_ns: u64,
-    /// Its processor time until then, in nanoseconds.
+    /// Processor time of the thread until then, in nanoseconds.
     before_ns: u64,
 }
 
