@@ -31,6 +31,7 @@ pub struct Lab<'a, M = Functional, I = NoEditor, P = NoProbe> {
     pub(crate) probe: P,
     pub(crate) limit: u64,
     pub(crate) warn: Option<fn(&str)>,
+    pub(crate) names_contention: bool,
 }
 
 impl Lab<'static> {
@@ -78,6 +79,7 @@ impl<'a> Lab<'a> {
             installs: NoEditor,
             probe: NoProbe,
             warn: None,
+            names_contention: false,
         }
     }
 }
@@ -143,6 +145,14 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         self
     }
 
+    /// Names the lines for which cores contend, in [`Timing::contended`](crate::Timing::contended), or does not: a timed run
+    /// on a chip with several cores pays for it.
+    #[must_use]
+    pub fn naming_contention(mut self, names: bool) -> Self {
+        self.names_contention = names;
+        self
+    }
+
     /// Passes warnings of the operating system layer to `warn` as they come.
     #[must_use]
     pub fn warnings_to(mut self, warn: fn(&str)) -> Self {
@@ -194,6 +204,7 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
             probe,
             limit: self.limit,
             warn: self.warn,
+            names_contention: self.names_contention,
         }
     }
 

@@ -272,7 +272,11 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     ) -> Result<Ran<I::Editor, P, Timing>, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
+        let names_contention = self.names_contention;
         let mut core = self.open_by(open)?;
+        if names_contention {
+            core.record_contention();
+        }
         let start = Stopwatch::start();
         let stop = run(&mut core, limit);
         let host_seconds = start.seconds();

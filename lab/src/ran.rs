@@ -1,7 +1,7 @@
 //! What runs leave behind.
 
 use hps_pipeline::core::{ContextId, CoreStats, Counted, CpiStack, Finished};
-use hps_pipeline::memsys::MemoryStats;
+use hps_pipeline::memsys::{ContendedLine, MemoryStats};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::{RetiredCounts, Stop};
@@ -47,6 +47,9 @@ pub struct Timing {
     pub memory: MemoryStats,
     /// Each context of a chip with several.
     pub contexts: Vec<Counted>,
+    /// The lines for which cores contended, the longest waits first, where that was
+    /// [asked for](crate::Lab::naming_contention).
+    pub contended: Vec<ContendedLine>,
 }
 
 impl Timing {
@@ -59,6 +62,7 @@ impl Timing {
             cpi,
             memory,
             contexts: Vec::new(),
+            contended: Vec::new(),
         };
         for other in &others {
             whole.core.add_core(&other.stats);
@@ -97,6 +101,7 @@ impl<E, P> Ran<E, P, Timing> {
             cpi,
             memory,
             others,
+            contended,
         } = finished;
         let first = Counted {
             context: ContextId::FIRST,
@@ -104,7 +109,10 @@ impl<E, P> Ran<E, P, Timing> {
             cpi,
             memory,
         };
-        let timing = Timing::of(first, others);
+        let timing = Timing {
+            contended,
+            ..Timing::of(first, others)
+        };
         Ran {
             stop,
             process,

@@ -108,6 +108,13 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
         self.run(u64::MAX)
     }
 
+    /// Notes from now on for which lines cores contend, for [`Finished::contended`]. Nothing where there is one core.
+    pub fn record_contention(&mut self) {
+        if let EitherCore::Cycle(chip) = self {
+            chip.record_contention();
+        }
+    }
+
     /// Counters of the core.
     #[must_use]
     pub fn stats(&self) -> &CoreStats {

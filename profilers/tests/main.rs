@@ -53,6 +53,7 @@ fn watch_process(
         sampled: samplers.finish(),
         finished: Finished {
             others: Vec::new(),
+            contended: Vec::new(),
             process: finished.process,
             editor: finished.editor,
             probe: (),

@@ -3,6 +3,7 @@
 mod analyze;
 mod bench;
 pub mod cluster;
+mod contention;
 pub mod dcpi;
 mod dise;
 mod doctor;

@@ -5,6 +5,7 @@ use crate::support;
 
 pub mod build;
 
+mod contention;
 mod contexts;
 mod cores;
 mod counters;

@@ -140,8 +140,9 @@ impl OnChip {
         slower - (self.run.idle_cycles() - alone.idle_cycles())
     }
 
-    /// Cycles in which the parent's context was idle beside what signals, forks, waits and page faults had it for. Below 0
-    /// if some of these came while others were served, so that their sum has cycles twice.
+    /// Cycles in which the parent's context was idle beside what signals, forks, waits and page faults had it for, one
+    /// behind the other: what it takes to fill its pipeline again. Below 0 if the program ended before its context was
+    /// free.
     #[must_use]
     pub fn idle_beside_cycles(&self, alone: &ChipRun) -> i64 {
         let taken =

@@ -246,3 +246,42 @@ fn a_shadow_on_the_core_of_its_parent_slows_it_down_more_than_keys_say() {
         alone.run.cycles
     );
 }
+
+/// Writes to each line of 128 pages, four times over.
+const WRITER: &str = "
+    la s0, data
+    li t3, 4
+    li t2, 524288
+again:
+    addi t0, s0, 0
+    add t1, t0, t2
+step:
+    sd t3, 0(t0)
+    addi t0, t0, 32
+    bltu t0, t1, step
+    addi t3, t3, -1
+    bnez t3, again
+    li a0, 0
+    li a7, 94
+    ecall
+";
+
+#[test]
+fn what_puts_a_context_off_does_not_end_what_puts_it_off_already() {
+    let program = assembled(WRITER, 524_288);
+    let graphs = Graphs::new(&program.image);
+    let when = When::Load {
+        load: 3.0,
+        period_ns: 5000.0,
+    };
+    let mut options = fast(when, 30_000);
+    options.costs.fork_ns = 1000.0;
+    options.costs.fork_page_ns = 0.0;
+    let (seen, chip, alone) = run(&program, &graphs, &machine("cmp-4"), &options);
+    assert!(seen.shadows > 1 && chip.faults.copied_pages > 100);
+    // Signals come while the kernel serves faults: it does one behind the other, so that the context is idle for all of them.
+    let beside = chip.idle_beside_cycles(&alone.run);
+    assert!(beside >= 0, "{beside} of {chip:?}");
+    let taken = chip.signal_cycles + chip.fork_cycles + chip.faults.cycles;
+    assert!(taken < chip.run.cycles, "{taken} of {}", chip.run.cycles);
+}

@@ -285,6 +285,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         self.first().resources.memory.stats(&self.shared)
     }
 
+    /// Notes from now on for which lines cores contend, for [`Finished::contended`]. Nothing on a chip with one core.
+    pub fn record_contention(&mut self) {
+        self.shared.record_contention();
+        for one in &mut self.processors {
+            one.context.stores.note_instructions();
+        }
+    }
+
     /// Ends the account of a run: gives the slots that a run at its limit has left in its last cycle to
     /// [`Cause::Serialize`](crate::model::Cause::Serialize), as if the instructions behind the limit waited for its end.
     /// The slots then sum to the commit width times the cycles.
@@ -301,11 +309,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         self.settle();
         let memory = self.memory_stats();
         let others = self.finish_others();
+        let contended = self.shared.contended_lines();
         let Processor {
             context, resources, ..
         } = self.processors.swap_remove(0);
         Finished {
             others,
+            contended,
             process: context.process,
             editor: context.editor,
             probe: context.probe,

@@ -156,7 +156,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             OpClass::Store => {
                 core.stats.store_committed_events += 1;
-                self.commit_store(core);
+                self.commit_store(core, pc);
             }
             OpClass::Atomic => {
                 self.loads_used -= 1;
@@ -165,7 +165,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     // It has taken effect when it was dispatched.
                     self.stores.commit += 1;
                 } else {
-                    self.commit_store(core);
+                    self.commit_store(core, pc);
                 }
             }
             class if checkpoint != NO_CHECKPOINT => self.commit_branch(core, slot, class),
@@ -276,13 +276,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// The oldest store reaches guest memory; the cache takes it later.
     #[inline]
-    fn commit_store(&mut self, core: &Resources) {
+    fn commit_store(&mut self, core: &Resources, pc: u64) {
         let position = self.stores.commit;
         self.stores.commit += 1;
         let stored = self.stores_to_memory(position);
         if seldom(core.params.has_company) {
             // Another context may have unmapped the page since dispatch: then the store is lost with it.
             self.tell_of_store(position);
+            self.stores.note(position, pc, self.process.program());
             return;
         }
         // Permissions were checked at dispatch, and only a serializing system call changes them.
@@ -355,9 +356,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// Gives lost commit slots to their owner.
     pub(super) fn account_lost_slots(&mut self, core: &mut Resources, slots: u64) {
         let (pc, standing) = self.standing(core);
-        if seldom(standing == Standing::WaitsForStoreQueue) {
+        if seldom(matches!(
+            standing,
+            Standing::WaitsForStoreQueue | Standing::WaitsForStoreToOwn
+        )) {
             // It comes late for that, also while it passes the stages of the window.
-            self.front.set_decoded_gap(Cause::StoreWait);
+            self.front.set_decoded_gap(standing.cause());
         }
         if P::WANTS_CYCLES {
             self.observe_lost_cycles(core, pc, standing.state(), slots);
@@ -474,6 +478,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
     }
 
+    /// Whether the head, which has issued, waits for other cores in this cycle.
+    #[cold]
+    fn is_served_by_cores(&self, now: u64, head: &MicroOp) -> bool {
+        let cause = match head.level {
+            Cause::DTlb => self.cause_by_walk(now),
+            level => level,
+        };
+        cause == Cause::LoadCore
+    }
+
     /// Where the instruction stands that commits next, and its address.
     fn standing(&self, core: &Resources) -> (u64, Standing) {
         if let Some(head) = self.rob.head() {
@@ -482,6 +496,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if let Some(d) = self.front.decoded() {
             let standing = match d.inst.class {
                 _ if !self.waits_for_dispatch(core, d) => Standing::OnItsWay(d.gap),
+                _ if seldom(core.params.has_company) && self.store_waits_for_cores(core) => {
+                    Standing::WaitsForStoreToOwn
+                }
                 OpClass::Store | OpClass::Atomic if self.stores.is_full() => {
                     Standing::WaitsForStoreQueue
                 }
@@ -498,6 +515,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
         let (pc, gap) = self.approach(core);
         (pc, Standing::OnItsWay(gap))
+    }
+
+    /// Whether the oldest store has committed, and waits for other cores.
+    #[cold]
+    fn store_waits_for_cores(&self, core: &Resources) -> bool {
+        self.stores.head != self.stores.commit && core.memory.has_company() && {
+            let oldest = self.stores.get(self.stores.head);
+            core.memory.store_waits_for_cores(core.now, oldest.addr)
+        }
     }
 
     /// The next instruction, which is not decoded yet, and what delays it.
@@ -540,6 +566,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 })
             }
             OpClass::Load => Standing::UnissuedLoad,
+            OpClass::Atomic
+                if seldom(core.params.has_company)
+                    && head.has(flag::ISSUED)
+                    && self.is_served_by_cores(core.now, head) =>
+            {
+                Standing::IssuedToOwn
+            }
             class => Standing::Executes(class),
         }
     }

@@ -12,7 +12,7 @@ use super::events::EventKind;
 use super::rob::Slot;
 use super::uop::flag;
 use super::{Context, Resources};
-use crate::memsys::{Access, AccessResult, Level, SharedMemory};
+use crate::memsys::{Access, AccessResult, Accessor, Level, SharedMemory, TouchKind};
 use crate::model::{Cause, EventSet, PipelineProbe, UNKNOWN, Wait, Walk, cause_of_load};
 
 /// Where a load gets its value from.
@@ -196,6 +196,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         size: u8,
     ) -> AccessResult {
         if seldom(core.params.peculiar_accesses) {
+            if seldom(shared.records_contention()) {
+                self.announce_load(core, shared, slot, (addr, size));
+            }
             if self.rob.at(slot).front.inst.op == Op::Touch {
                 return core
                     .memory
@@ -218,6 +221,31 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
         }
         core.memory.load(shared, core.now, addr, size)
+    }
+
+    /// A load, an atomic or a prefetch accesses the cache next.
+    #[cold]
+    fn announce_load(
+        &self,
+        core: &Resources,
+        shared: &mut SharedMemory,
+        slot: Slot,
+        (addr, size): (u64, u8),
+    ) {
+        let u = self.rob.at(slot);
+        let kind = match u.class {
+            OpClass::Atomic => TouchKind::Atomic,
+            _ if u.front.inst.op == Op::Touch => TouchKind::Prefetch,
+            _ => TouchKind::Load,
+        };
+        let by = Accessor {
+            program: self.process.program(),
+            pc: u.front.pc,
+            addr,
+            size,
+            kind,
+        };
+        core.memory.announce(shared, by);
     }
 
     /// Something happens to a load of the window.
@@ -331,6 +359,17 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     fn drain_oldest_store(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         let e = *self.stores.get(self.stores.head);
         if e.size != 0 {
+            if seldom(shared.records_contention()) {
+                let (pc, program) = self.stores.instruction(self.stores.head);
+                let by = Accessor {
+                    program,
+                    pc,
+                    addr: e.addr,
+                    size: e.size,
+                    kind: TouchKind::Store,
+                };
+                core.memory.announce(shared, by);
+            }
             match core.memory.store(shared, core.now, e.addr, e.size) {
                 AccessResult::Done(_) => {}
                 AccessResult::Retry { at_cycle } => {

@@ -62,6 +62,8 @@ pub struct StoreQueue {
     pub unknown_addresses: u32,
     /// How many entries touch an 8-byte granule, by a hash of its address.
     filter: [u16; FILTER],
+    /// The instruction of each store that has committed, and its program, if that is noted.
+    by: Ring<(u64, u32)>,
 }
 
 impl StoreQueue {
@@ -84,7 +86,23 @@ impl StoreQueue {
             tail: 0,
             unknown_addresses: 0,
             filter: [0; FILTER],
+            by: Ring::new(0, (0, 0)),
         }
+    }
+
+    /// Notes from now on which instructions stores are.
+    pub fn note_instructions(&mut self) {
+        self.by = Ring::new(self.ring.places(), (0, 0));
+    }
+
+    /// The store at `pos` is the instruction at an address, of a program.
+    pub fn note(&mut self, pos: u64, pc: u64, program: u32) {
+        *self.by.at_mut(pos as usize) = (pc, program);
+    }
+
+    /// Address and program of the instruction that is the store at `pos`, if that is noted.
+    pub fn instruction(&self, pos: u64) -> (u64, u32) {
+        *self.by.at(pos as usize)
     }
 
     /// Takes so many entries at most from now on; no more than it was made for.

@@ -65,6 +65,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.settle();
         Finished {
             others: Vec::new(),
+            contended: Vec::new(),
             memory: self.memory_stats(),
             process: self.process,
             editor: self.editor,

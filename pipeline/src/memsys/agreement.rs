@@ -3,9 +3,14 @@
 //! For each line that a core has there is one note of who has it: the state that a directory keeps, and that snooping
 //! would find. A core asks here before it reads or writes what it does not have, or has not alone. What that means for
 //! other cores is a message to each of them, which it obeys before its next access.
+//!
+//! A line has one transfer at a time. An answer is given behind the end of the transfer before it, when the line is where
+//! that one has sent it, so that requests for one line form a queue in the order in which they are made.
 
 #[cfg(test)]
 mod tests;
+
+use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
@@ -45,6 +50,20 @@ struct Holders {
     is_exclusive: bool,
     /// That core has written it.
     is_changed: bool,
+    /// The cycle from which on it may go to another core: it is where its last transfer has brought it.
+    settled: u64,
+    /// The cycle from which on all copies are there that cores read.
+    copied: u64,
+}
+
+impl Holders {
+    /// The cycle from which on others may have the line.
+    fn free_for(&self, want: Want) -> u64 {
+        match want {
+            Want::Write => self.settled.max(self.copied),
+            Want::Fetch | Want::Read => self.settled,
+        }
+    }
 }
 
 /// What a core is told that asks for a line.
@@ -52,6 +71,8 @@ struct Holders {
 pub(super) struct Answer {
     /// The cycle of the answer.
     pub cycle: u64,
+    /// The shared levels have the line from this cycle on, if they send it.
+    pub shared_from: u64,
     /// Another core sends the line.
     pub from_core: bool,
     /// That core's line was changed, and goes to the shared levels as well.
@@ -64,6 +85,8 @@ pub(super) struct Answer {
 #[derive(Clone, Debug)]
 pub(super) struct Agreement {
     lines: FxHashMap<u64, Holders>,
+    /// Lines that no core has any more, with the cycle in which they are where they went.
+    vacated: VecDeque<(u64, u64)>,
     orders: Box<[Vec<(u64, Order)>]>,
     protocol: Coherence,
     transfer_cycles: u64,
@@ -91,6 +114,7 @@ impl Agreement {
     pub fn new(chip: &ChipConfig, cores: usize) -> Agreement {
         Agreement {
             lines: FxHashMap::default(),
+            vacated: VecDeque::new(),
             orders: vec![Vec::new(); cores].into_boxed_slice(),
             protocol: chip.coherence.clone(),
             transfer_cycles: u64::from(chip.transfer_cycles),
@@ -115,7 +139,7 @@ impl Agreement {
 
     /// A core asks for a line in cycle `at`. What ended before `past` does not matter any more.
     pub fn ask(&mut self, core: CoreId, past: u64, at: u64, line: u64, want: Want) -> Answer {
-        let start = match self.protocol {
+        let asked = match self.protocol {
             Coherence::Directory => at,
             Coherence::Snooping => {
                 let bus = &mut self.snoop_bus;
@@ -125,8 +149,12 @@ impl Agreement {
         let before = self.lines.get(&line).copied().unwrap_or_default();
         let others = before.cores & !bit(core);
         let writes = want == Want::Write;
+        let shared_from = before.free_for(want);
+        let start = asked.max(shared_from);
+        self.count(core).queue_cycles += start - asked;
         let mut answer = Answer {
             cycle: start,
+            shared_from,
             from_core: false,
             write_back: false,
             losers: 0,
@@ -135,9 +163,11 @@ impl Agreement {
             cores: before.cores | bit(core),
             is_exclusive: others == 0,
             is_changed: writes || others == 0 && before.is_changed,
+            ..before
         };
         if others != 0 && before.is_exclusive {
             answer.cycle += self.transfer_cycles;
+            after.settled = answer.cycle;
             answer.from_core = true;
             answer.write_back = before.is_changed && !writes;
             let stats = self.count(core);
@@ -152,6 +182,8 @@ impl Agreement {
                 cores: bit(core),
                 is_exclusive: true,
                 is_changed: true,
+                settled: answer.cycle,
+                copied: 0,
             };
             for other in cores_of(others) {
                 self.count(other).invalidation_events += 1;
@@ -165,6 +197,26 @@ impl Agreement {
         }
         self.lines.insert(line, after);
         answer
+    }
+
+    /// A core that has asked for a line has it from a cycle on.
+    pub fn arrives(&mut self, core: CoreId, line: u64, cycle: u64) {
+        if let Some(holders) = self.lines.get_mut(&line)
+            && holders.cores & bit(core) != 0
+        {
+            let there = match holders.is_exclusive {
+                true => &mut holders.settled,
+                false => &mut holders.copied,
+            };
+            *there = cycle.max(*there);
+        }
+    }
+
+    /// The shared levels have a line from a cycle on that a core keeps.
+    pub fn is_written(&mut self, line: u64, cycle: u64) {
+        if let Some(holders) = self.lines.get_mut(&line) {
+            holders.settled = holders.settled.max(cycle);
+        }
     }
 
     /// Whether a core may have a line.
@@ -189,26 +241,47 @@ impl Agreement {
         self.count(core).upgrade_events += 1;
     }
 
-    /// A core does not have a line any more.
-    pub fn leave(&mut self, core: CoreId, line: u64) {
-        if let Some(holders) = self.lines.get_mut(&line) {
-            holders.cores &= !bit(core);
-            if holders.cores == 0 {
+    /// A core does not have a line any more, which is where it went in cycle `there`. What ended before `past` does not
+    /// matter any more.
+    pub fn leave(&mut self, core: CoreId, line: u64, past: u64, there: u64) {
+        let Some(holders) = self.lines.get_mut(&line) else {
+            return;
+        };
+        holders.cores &= !bit(core);
+        if holders.cores != 0 {
+            return;
+        }
+        let settled = holders.free_for(Want::Write).max(there);
+        if settled <= past {
+            self.lines.remove(&line);
+            return;
+        }
+        *holders = Holders {
+            settled,
+            ..Holders::default()
+        };
+        self.vacated.push_back((settled, line));
+        while let Some((cycle, line)) = self.vacated.front().copied()
+            && cycle <= past
+        {
+            self.vacated.pop_front();
+            let holders = self.lines.get(&line);
+            if holders.is_some_and(|h| h.cores == 0 && h.settled <= past) {
                 self.lines.remove(&line);
             }
         }
     }
 
-    /// A level 2 cache has dropped a line: the first-level caches of those cores that may have it do, too. `whose`: that
-    /// of one core, or the shared one.
-    pub fn leave_level2(&mut self, whose: Option<CoreId>, line: u64) {
+    /// A level 2 cache has dropped a line, which is where it went in cycle `there`: the first-level caches of those cores
+    /// that may have it do, too. `whose`: that of one core, or the shared one.
+    pub fn leave_level2(&mut self, whose: Option<CoreId>, line: u64, past: u64, there: u64) {
         let Some(holders) = self.lines.get(&line) else {
             return;
         };
         let leaving = holders.cores & whose.map_or(u64::MAX, bit);
         for core in cores_of(leaving) {
             self.tell(core, line, Order::Leave);
-            self.leave(core, line);
+            self.leave(core, line, past, there);
         }
     }
 

@@ -39,6 +39,15 @@ pub(super) struct Level1 {
     pub(super) warmed: u64,
     /// What it evicts, where accesses do not come in order of time.
     pub(super) evictions: Option<Box<Evictions>>,
+    /// Lines on their way here to be written that another core has next: later stores of this core ask again behind them.
+    passing: Vec<Passing>,
+}
+
+/// A line that comes in a cycle, and goes on to another core then.
+#[derive(Clone, Copy, Debug)]
+struct Passing {
+    line: u64,
+    end: u64,
 }
 
 impl Level1 {
@@ -63,6 +72,7 @@ impl Level1 {
             prefetcher: None,
             warmed: 0,
             evictions: None,
+            passing: Vec::with_capacity(config.mshrs as usize),
         }
     }
 
@@ -218,12 +228,13 @@ impl Level1 {
         let victim = self.tags.fill(line, way, want == Want::Write);
         if let Some(victim) = victim {
             let addr = victim.line << self.line_shift;
+            let mut written = 0;
             if victim.dirty {
                 self.stats.write_back_events += 1;
-                shared.write_back(link, now, fill.end, addr, bytes);
+                written = shared.write_back(link, now, fill.end, addr, bytes);
             }
             if link.has_company && self.is_for_data && !self.holds_any(addr, shared.line_shift) {
-                shared.level1_dropped(link.core, addr);
+                shared.level1_dropped(link.core, now, addr, written);
             }
         }
         Ok((fill, victim.map(|victim| victim.line)))
@@ -262,6 +273,26 @@ impl Level1 {
         self.tags.remove(line)
     }
 
+    /// Another core writes a line. One on its way goes there when it has come: no later access of this core joins it.
+    pub(super) fn pass_on(&mut self, now: u64, line: u64) {
+        if let Some(fill) = self.mshrs.find(now, line) {
+            if self.tags.is_dirty(line) {
+                self.passing.retain(|passing| passing.end > now);
+                let end = fill.end;
+                self.passing.push(Passing { line, end });
+            }
+            self.mshrs.pass_on(line);
+        }
+        self.remove(line);
+    }
+
+    /// The cycle in which a line comes that was asked for to be written, and goes on to another core then.
+    pub(super) fn passing_until(&self, now: u64, line: u64) -> Option<u64> {
+        let mut passing = self.passing.iter();
+        let found = passing.find(|passing| passing.line == line && passing.end > now)?;
+        Some(found.end)
+    }
+
     /// Whether it has any line of the level 2 cache's line at an address.
     fn holds_any(&self, addr: u64, line_shift: u32) -> bool {
         self.lines_in(addr >> line_shift, line_shift)
@@ -294,8 +325,10 @@ impl Level1 {
             if is_prefetched && shared.may_change(link.core, addr) {
                 return Ok(known);
             }
-            // It may come for reading only. Another core may take it before it is asked for again.
-            return Err(primary.end);
+            if primary.level != Level::Core {
+                // It may come for reading only. Another core may take it before it is asked for again.
+                return Err(primary.end);
+            }
         }
         let slot = self.mshrs.free(now)?;
         let Some(end) = shared.upgrade(link.core, now, known, addr) else {
@@ -307,6 +340,8 @@ impl Level1 {
             end,
             level: Level::Core,
         };
+        // A line that other cores want is asked for at once, also while it comes to be read.
+        self.mshrs.pass_on(line);
         self.mshrs.take(slot, in_flight);
         Ok(end)
     }

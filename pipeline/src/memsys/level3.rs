@@ -67,14 +67,22 @@ impl Level3 {
     }
 
     /// Takes `bytes` of a changed line from the level 2 cache, not before cycle `from`; hands them
-    /// on to memory if it does not have the line.
-    pub fn write(&mut self, now: u64, from: u64, line: u64, bytes: u64, memory_bus: &mut Bus) {
+    /// on to memory if it does not have the line. Returns the cycle in which they are there.
+    pub fn write(
+        &mut self,
+        now: u64,
+        from: u64,
+        line: u64,
+        bytes: u64,
+        memory_bus: &mut Bus,
+    ) -> u64 {
         let (_, end) = self.bus.transfer(now, from, bytes);
         self.stats.write_access_events += 1;
-        if !self.tags.access(line, true) {
-            self.stats.write_miss_events += 1;
-            memory_bus.transfer(now, end, bytes);
+        if self.tags.access(line, true) {
+            return end;
         }
+        self.stats.write_miss_events += 1;
+        memory_bus.transfer(now, end, bytes).1
     }
 
     /// Brings a line in. True: a changed line made room.

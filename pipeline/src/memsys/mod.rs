@@ -77,6 +77,16 @@
 //!     that is to be written, the answer is there `invalidate_cycles` later. With `Snooping` each question first takes
 //!     the one bus of all cores for `snoop_bus_cycles`. Instruction caches do not take part.
 //!
+//!     A line has one transfer at a time: a question is answered `transfer_cycles` or `invalidate_cycles` behind the end of
+//!     the transfer before it, when the line is where that one has brought it: whole in the level 1 cache of the core that
+//!     asked, or in the shared levels that another reader gets it from. A write waits besides until all copies that are read
+//!     are there. A changed line that leaves a core is there for others when it has been written. So the questions of cores
+//!     about one line are answered in the order in which they are asked, and `n` operations on one word that cores share
+//!     take at least `n × (transfer_cycles + beats)`. A core that is asked for a line on its way to it to be written passes
+//!     it on when it has come: what asked for it is done then. Its later loads and atomics ask again and get the line behind
+//!     the other core, since they have to find what that one writes; its later stores ask when it has come. Contexts
+//!     of one core share its caches, and ask nobody for each other's lines.
+//!
 //! 13. **Prefetching.** With `l1d_prefetch`, the level 1 data cache may want other lines behind a line that has missed,
 //!     and behind the first use of a line that was prefetched. Each takes an MSHR and a way and sends its request when
 //!     the cache knows of that miss or hit, after the request for the missing line. Without a free MSHR or way, or if the
@@ -89,6 +99,7 @@
 mod agreement;
 mod bus;
 mod calendar;
+mod contention;
 mod disorder;
 mod inside;
 mod level1;
@@ -108,6 +119,8 @@ mod tests;
 mod tlb;
 mod write_buffer;
 
+pub(crate) use contention::Accessor;
+pub use contention::{ContendedLine, Touch, TouchKind};
 pub use disorder::DisorderStats;
 pub(crate) use place::Place;
 pub use private::PrivateMemory;

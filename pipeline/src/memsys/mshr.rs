@@ -13,6 +13,9 @@ const PLACES_OUT_OF_ORDER: usize = 4;
 /// Groups of lines, by their last bits, of which it is known until when any is on its way.
 const GROUPS: usize = 64;
 
+/// A line that nobody asks for.
+const NO_LINE: u64 = u64::MAX;
+
 /// A line on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InFlight {
@@ -114,6 +117,15 @@ impl Mshrs {
         Some(*found.1)
     }
 
+    /// A line on its way goes on to another core when it comes: its registers stay taken, and no access joins it any more.
+    pub fn pass_on(&mut self, line: u64) {
+        for slot in &mut self.slots {
+            if slot.line == line {
+                slot.line = NO_LINE;
+            }
+        }
+    }
+
     /// A free register, or the cycle in which one becomes free.
     pub fn free(&self, now: u64) -> Result<usize, u64> {
         let busy = self.late(now).filter(|(_, slot)| slot.start <= now);
@@ -135,10 +147,19 @@ impl Mshrs {
         busy.map(|(_, slot)| slot.end).last().unwrap_or(now + 1)
     }
 
-    /// Lines on their way in a cycle, the latest first.
+    /// Lines on their way in a cycle, the latest first, without those that go on to other cores.
     pub fn busy(&self, now: u64) -> impl Iterator<Item = InFlight> {
         let late = self.late(now).filter(move |(_, slot)| slot.is_busy(now));
         late.map(|(_, slot)| *slot)
+            .filter(|slot| slot.line != NO_LINE)
+    }
+
+    /// Whether every register is taken, and the next one becomes free when a line comes from another core.
+    pub fn wait_for_cores(&self, now: u64) -> bool {
+        let next_end = self.free(now).err();
+        let mut late = self.late(now);
+        next_end
+            .is_some_and(|end| late.any(|(_, slot)| slot.end == end && slot.level == Level::Core))
     }
 
     /// How many registers there are.

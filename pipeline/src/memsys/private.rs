@@ -1,11 +1,11 @@
 //! The level 1 caches and TLBs of a core.
 
+mod company;
 mod copying;
 mod prefetching;
 
 use hps_sim_core::likely::{often, seldom};
 
-use super::agreement::Order;
 use super::disorder::{DisorderStats, Evictions};
 use super::level1::Level1;
 use super::link::Link;
@@ -31,7 +31,7 @@ pub struct PrivateMemory {
     pub(super) l2_tlb: L2Tlb,
     pub(super) link: Link,
     /// Where the addresses lie that the context uses which has these caches.
-    place: Place,
+    pub(super) place: Place,
 }
 
 impl PrivateMemory {
@@ -201,96 +201,7 @@ impl PrivateMemory {
         if self.link.write_buffer.is_some() {
             self.store_through(shared, now, addr, size)
         } else {
-            self.store_alone(shared, now, addr, size)
-        }
-    }
-
-    /// An atomic access where other cores have caches, too: like a store, to lines that this core alone has.
-    pub(crate) fn store_together(
-        &mut self,
-        shared: &mut SharedMemory,
-        now: u64,
-        addr: u64,
-        size: u8,
-    ) -> AccessResult {
-        let place = self.place.of(addr);
-        self.store_alone(shared, now, place, size)
-    }
-
-    /// A store where other cores have caches, too: into lines that this core alone has.
-    fn store_alone(
-        &mut self,
-        shared: &mut SharedMemory,
-        now: u64,
-        addr: u64,
-        size: u8,
-    ) -> AccessResult {
-        if !self.l1d.take_port(now) {
-            return AccessResult::Retry { at_cycle: now + 1 };
-        }
-        let mut access = match self.store_in_line(shared, now, addr) {
-            AccessResult::Done(access) => access,
-            retry => return retry,
-        };
-        if self.l1d.crosses(addr, size) {
-            let next = self.l1d.next_line(addr);
-            match self.store_in_line(shared, now + 1, next) {
-                AccessResult::Done(second) => access = access.and(second),
-                retry => return retry,
-            }
-        }
-        AccessResult::Done(access)
-    }
-
-    fn store_in_line(&mut self, shared: &mut SharedMemory, now: u64, addr: u64) -> AccessResult {
-        let line = addr >> self.l1d.line_shift;
-        let mut owned = 0;
-        if self.l1d.tags.holds(line) {
-            match self.l1d.own((&mut self.link, shared), now, 0, addr) {
-                Ok(cycle) => owned = cycle,
-                Err(at_cycle) => return AccessResult::Retry { at_cycle },
-            }
-        }
-        match self.data_in_line(shared, now, addr, true) {
-            AccessResult::Done(mut access) => {
-                access.ready_cycle = access.ready_cycle.max(owned);
-                AccessResult::Done(access)
-            }
-            retry => retry,
-        }
-    }
-
-    /// Does what other cores want of lines of this one, before it makes any further access.
-    pub(crate) fn obey(&mut self, shared: &mut SharedMemory, now: u64) {
-        let core = self.link.core;
-        let Some(agreement) = &mut shared.agreement else {
-            return;
-        };
-        if !agreement.has_orders(core) {
-            return;
-        }
-        let orders = agreement.take_orders(core);
-        for (line, order) in &orders {
-            for own in self.l1d.lines_in(*line, shared.line_shift) {
-                match order {
-                    Order::Keep => _ = self.l1d.tags.clean(own),
-                    Order::Drop => _ = self.l1d.remove(own),
-                    Order::Leave => {
-                        if self.l1d.remove(own) {
-                            let addr = own << self.l1d.line_shift;
-                            shared.write_orphan(now, addr, self.l1d.line_bytes);
-                        }
-                    }
-                }
-            }
-            if *order == Order::Leave {
-                for own in self.l1i.lines_in(*line, shared.line_shift) {
-                    self.l1i.tags.remove(own);
-                }
-            }
-        }
-        if let Some(agreement) = &mut shared.agreement {
-            agreement.give_back(core, orders);
+            self.store_alone(shared, now, (addr, size), false)
         }
     }
 

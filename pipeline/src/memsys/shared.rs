@@ -2,6 +2,7 @@
 
 use super::agreement::{Agreement, Answer, Want, cores_of};
 use super::bus::Bus;
+use super::contention::{Contention, Met};
 use super::disorder::DisorderStats;
 use super::inside::{lines, misses};
 use super::level2::Level2;
@@ -21,6 +22,8 @@ pub struct SharedMemory {
     l2s: Box<[Level2]>,
     /// How several cores agree on lines; none if there is only one.
     pub(super) agreement: Option<Box<Agreement>>,
+    /// What is noted about lines for which they contend.
+    pub(super) contention: Option<Box<Contention>>,
     has_inclusive_l2: bool,
     pub(super) line_shift: u32,
     hit_cycles: u64,
@@ -66,6 +69,7 @@ impl SharedMemory {
         SharedMemory {
             l2s: (0..caches).map(|_| Level2::new(l2)).collect(),
             agreement: (cores > 1).then(|| Box::new(Agreement::new(chip, cores))),
+            contention: None,
             has_inclusive_l2: chip.inclusive_l2,
             line_shift: l2.line_bytes.trailing_zeros(),
             hit_cycles: u64::from(l2.hit_cycles),
@@ -161,6 +165,7 @@ impl SharedMemory {
         let (port, start) = self.l2s[at].first_port(arrival);
         let past = self.past(now);
         let (sent_from, whole_from, level);
+        let mut has_asked = self.agreement.is_some();
         if self.l2s[at].tags.holds(line) {
             self.l2s[at].ports[port].book(past, start, 1);
             self.l2s[at].tags.access(line, false);
@@ -172,10 +177,13 @@ impl SharedMemory {
                     (looked_up.max(primary.end_for(now)), primary.level)
                 }
             };
-            (sent_from, level) = match self.ask_at_hit(link.core, now, looked_up, line, want) {
-                None => from_cache,
-                Some(answer) if answer.from_core => (answer.cycle, Level::Core),
-                Some(answer) => (from_cache.0.max(answer.cycle), from_cache.1),
+            let answer = self.ask_at_hit(link.core, now, looked_up, line, want);
+            has_asked = answer.is_some();
+            (sent_from, level) = match answer {
+                Some(answer) if answer.from_core || answer.cycle > from_cache.0 => {
+                    (answer.cycle, Level::Core)
+                }
+                _ => from_cache,
             };
             whole_from = sent_from;
         } else {
@@ -189,6 +197,9 @@ impl SharedMemory {
         self.count(link.core).read_access_events += 1;
         let (first, last) = link.bus.transfer(past, sent_from, bytes);
         let end = last.max(whole_from);
+        if has_asked && let Some(agreement) = &mut self.agreement {
+            agreement.arrives(link.core, line, end);
+        }
         let ready = if self.critical_word_first { first } else { end };
         Ok(Fill { ready, end, level })
     }
@@ -223,9 +234,20 @@ impl SharedMemory {
         }
         let had_line = agreement.may_have(core, line);
         let answer = agreement.ask(core, past, at, line, want);
+        if let Some(contention) = &mut self.contention
+            && (answer.from_core || answer.losers != 0 || answer.shared_from > at)
+        {
+            let met = Met {
+                requests: 1,
+                transfers: u64::from(answer.from_core),
+                invalidations: u64::from(answer.losers.count_ones()),
+                waited: answer.cycle - at,
+            };
+            contention.note(core, line, self.line_shift, want == Want::Fetch, met);
+        }
         if want == Want::Fetch && !has_private_l2 && !had_line {
             // The level 1 instruction cache does not take part, and the data cache has not asked.
-            agreement.leave(core, line);
+            agreement.leave(core, line, past, 0);
         }
         if has_private_l2 {
             for loser in cores_of(answer.losers) {
@@ -238,7 +260,10 @@ impl SharedMemory {
                 for cache in &mut self.l2s {
                     cache.tags.clean(line);
                 }
-                self.write_below(now, answer.cycle, line, 1 << self.line_shift);
+                let written = self.write_below(now, answer.cycle, line, 1 << self.line_shift);
+                if let Some(agreement) = &mut self.agreement {
+                    agreement.is_written(line, written);
+                }
             } else {
                 self.l2s[0].tags.access(line, true);
             }
@@ -265,13 +290,18 @@ impl SharedMemory {
             at += self.miss_cycles;
         }
         let answer = self.ask(core, now, at, line, Want::Write)?;
-        self.agreement.as_mut()?.count_upgrade(core);
-        Some(answer.cycle + self.request_cycles)
+        let end = answer.cycle + self.request_cycles;
+        let agreement = self.agreement.as_mut()?;
+        agreement.count_upgrade(core);
+        agreement.arrives(core, line, end);
+        Some(end)
     }
 
-    /// A level 1 data cache has dropped a line, and may not have any other of the level 2 cache's line.
-    pub(super) fn level1_dropped(&mut self, core: CoreId, addr: u64) {
+    /// A level 1 data cache has dropped a line, which is where it went in cycle `there`, and may not have any other of the
+    /// level 2 cache's line.
+    pub(super) fn level1_dropped(&mut self, core: CoreId, now: u64, addr: u64, there: u64) {
         let line = addr >> self.line_shift;
+        let past = self.past(now);
         let keeps = self.has_private_l2() && {
             let cache = self.l2_of(core);
             self.l2s[cache].tags.holds(line)
@@ -279,7 +309,7 @@ impl SharedMemory {
         if let Some(agreement) = &mut self.agreement
             && !keeps
         {
-            agreement.leave(core, line);
+            agreement.leave(core, line, past, there);
         }
     }
 
@@ -314,8 +344,9 @@ impl SharedMemory {
         } else {
             None
         };
+        let known = answer.map_or(known, |answer| known.max(answer.shared_from));
         let (memory_bus, memory_cycles) = (&mut self.memory_bus, self.memory_cycles);
-        let (mut first, mut end, level) = match (&answer, &mut self.l3) {
+        let (mut first, mut end, mut level) = match (&answer, &mut self.l3) {
             (Some(answer), _) if answer.from_core => (answer.cycle, answer.cycle, Level::Core),
             (_, Some(l3)) => l3.read(past, known, line, memory_bus, memory_cycles),
             (_, None) => {
@@ -323,8 +354,10 @@ impl SharedMemory {
                 (first, end, Level::Memory)
             }
         };
-        if let Some(answer) = answer {
-            (first, end) = (first.max(answer.cycle), end.max(answer.cycle));
+        if let Some(answer) = answer
+            && answer.cycle > first
+        {
+            (first, end, level) = (answer.cycle, end.max(answer.cycle), Level::Core);
         }
         let in_flight = InFlight {
             line,
@@ -335,40 +368,41 @@ impl SharedMemory {
         self.l2s[at].mshrs.take(slot, in_flight);
         self.count(core).fill_events += 1;
         if let Some(victim) = self.l2s[at].tags.fill(line, way, false) {
+            let mut written = 0;
             if victim.dirty {
                 self.count(core).write_back_events += 1;
-                self.write_below(now, end, victim.line, bytes);
+                written = self.write_below(now, end, victim.line, bytes);
             }
             if self.agreement.is_some() {
-                self.level2_dropped(core, victim.line);
+                self.level2_dropped(core, now, victim.line, written);
             }
         }
         Ok((first, end, level))
     }
 
-    /// A level 2 cache has dropped a line.
+    /// A level 2 cache has dropped a line, which is where it went in cycle `there`.
     #[cold]
-    fn level2_dropped(&mut self, core: CoreId, line: u64) {
+    fn level2_dropped(&mut self, core: CoreId, now: u64, line: u64, there: u64) {
         let whose = self.has_private_l2().then_some(core);
+        let past = self.past(now);
         if let Some(agreement) = &mut self.agreement
             && self.has_inclusive_l2
         {
-            agreement.leave_level2(whose, line);
+            agreement.leave_level2(whose, line, past, there);
         }
     }
 
-    /// Hands `bytes` of a changed line of the level 2 cache's size on.
-    fn write_below(&mut self, now: u64, from: u64, line: u64, bytes: u64) {
+    /// Hands `bytes` of a changed line of the level 2 cache's size on: the cycle in which they are there.
+    fn write_below(&mut self, now: u64, from: u64, line: u64, bytes: u64) -> u64 {
         let past = self.past(now);
         match &mut self.l3 {
             Some(l3) => l3.write(past, from, line, bytes, &mut self.memory_bus),
-            None => {
-                self.memory_bus.transfer(past, from, bytes);
-            }
+            None => self.memory_bus.transfer(past, from, bytes).1,
         }
     }
 
-    /// Takes a changed line of `bytes` from a level 1 cache over a link, not before cycle `from`.
+    /// Takes a changed line of `bytes` from a level 1 cache over a link, not before cycle `from`: the cycle in which it is
+    /// there.
     pub(super) fn write_back(
         &mut self,
         link: &mut Link,
@@ -376,15 +410,16 @@ impl SharedMemory {
         from: u64,
         addr: u64,
         bytes: u64,
-    ) {
+    ) -> u64 {
         let past = self.past(now);
         let (_, end) = link.bus.transfer(past, from, bytes);
         self.count(link.core).write_access_events += 1;
         let at = self.l2_of(link.core);
         if !self.l2s[at].tags.access(addr >> self.line_shift, true) {
             self.count(link.core).write_miss_events += 1;
-            self.write_below(now, end, addr >> self.line_shift, bytes);
+            return self.write_below(now, end, addr >> self.line_shift, bytes);
         }
+        end
     }
 
     /// Writes an entry of a link's write buffer, sent in cycle `from`: the cycle in which it is written.

@@ -95,6 +95,8 @@ pub struct CoherenceStats {
     pub invalidation_events: u64,
     /// Lines that it may only read any more, since another core reads them.
     pub downgrade_events: u64,
+    /// Cycles that its requests waited for earlier transfers of their lines.
+    pub queue_cycles: u64,
 }
 
 /// Everything that the memory system counts.
@@ -194,7 +196,8 @@ impl MemoryStats {
             transfer_events,
             changed_transfer_events,
             invalidation_events,
-            downgrade_events
+            downgrade_events,
+            queue_cycles
         );
         add!(
             self.prefetch,
@@ -316,7 +319,8 @@ impl MemoryStats {
                 transfer_events,
                 changed_transfer_events,
                 invalidation_events,
-                downgrade_events
+                downgrade_events,
+                queue_cycles
             );
         }
         if self.disorder != DisorderStats::default() {

@@ -14,6 +14,8 @@ pub(crate) enum Standing {
     WaitsForStoreQueue,
     /// In front of an empty window, as it executes alone.
     WaitsToBeAlone,
+    /// In front of an empty window, for either reason, while the oldest store waits for other cores.
+    WaitsForStoreToOwn,
     /// In the window, but not as long as its stages take: what delayed it before still does.
     Enters(Cause),
     /// A load that has not issued.
@@ -22,6 +24,8 @@ pub(crate) enum Standing {
     ParkedLoad,
     /// A load that has issued: what serves it.
     IssuedLoad(Cause),
+    /// An atomic that has issued and waits for its line from other cores.
+    IssuedToOwn,
     /// A store that could issue if the write buffer took it.
     WaitsForWriteBuffer,
     /// Any other instruction in the window.
@@ -38,6 +42,7 @@ impl Standing {
                 Cause::StoreWait
             }
             Standing::WaitsToBeAlone => Cause::Serialize,
+            Standing::WaitsForStoreToOwn | Standing::IssuedToOwn => Cause::Coherence,
             Standing::UnissuedLoad => Cause::LoadL1,
             Standing::IssuedLoad(level) => level,
             Standing::Executes(class) => cause_of(class),
@@ -49,7 +54,9 @@ impl Standing {
     pub fn state(self) -> State {
         match self {
             Standing::OnItsWay(gap) => State::empty(gap),
-            Standing::WaitsForStoreQueue | Standing::WaitsToBeAlone => State::Drained(self.cause()),
+            Standing::WaitsForStoreQueue
+            | Standing::WaitsToBeAlone
+            | Standing::WaitsForStoreToOwn => State::Drained(self.cause()),
             _ => State::Stalled(self.cause()),
         }
     }

@@ -51,8 +51,11 @@ pub enum Cause {
     DTlb,
     /// The head is a load that waits for an older store, or the store queue is full.
     StoreWait,
-    /// The head is a load served by the caches of another core.
+    /// The head is a load served by the caches of another core, or that waits until other cores have had its line.
     LoadCore,
+    /// The head is an atomic that waits for its line from other cores, or the oldest store does, and the store queue is
+    /// full or has to be empty for what comes next.
+    Coherence,
     /// No thread runs on the context.
     Idle,
     /// Another context of the core has taken it.
@@ -61,7 +64,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes, in the order in which a stack is drawn.
-    pub const ALL: [Cause; 21] = [
+    pub const ALL: [Cause; 22] = [
         Cause::Base,
         Cause::DiseInserted,
         Cause::DiseStall,
@@ -81,6 +84,7 @@ impl Cause {
         Cause::DTlb,
         Cause::StoreWait,
         Cause::LoadCore,
+        Cause::Coherence,
         Cause::Idle,
         Cause::Sibling,
     ];
@@ -88,7 +92,10 @@ impl Cause {
     /// Whether a chip needs several contexts for it.
     #[must_use]
     pub fn needs_company(self) -> bool {
-        matches!(self, Cause::LoadCore | Cause::Idle | Cause::Sibling)
+        matches!(
+            self,
+            Cause::LoadCore | Cause::Coherence | Cause::Idle | Cause::Sibling
+        )
     }
 
     /// The name under which it is reported.
@@ -114,6 +121,7 @@ impl Cause {
             Cause::DTlb => "dtlb",
             Cause::StoreWait => "store_wait",
             Cause::LoadCore => "load_core",
+            Cause::Coherence => "coherence",
             Cause::Idle => "idle",
             Cause::Sibling => "sibling",
         }

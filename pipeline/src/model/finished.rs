@@ -3,7 +3,7 @@
 use hps_sim_core::process::Process;
 
 use super::{ContextId, CoreStats, CpiStack};
-use crate::memsys::MemoryStats;
+use crate::memsys::{ContendedLine, MemoryStats};
 
 /// What a context has counted.
 #[derive(Clone, Debug)]
@@ -35,6 +35,9 @@ pub struct Finished<E, P> {
     pub memory: MemoryStats,
     /// The other contexts, in their order.
     pub others: Vec<Counted>,
+    /// The lines for which cores contended, the longest waits first, if that was noted
+    /// ([`Chip::record_contention`](crate::core::Chip::record_contention)).
+    pub contended: Vec<ContendedLine>,
 }
 
 impl<E, P> Finished<E, P> {
@@ -49,6 +52,7 @@ impl<E, P> Finished<E, P> {
             cpi: self.cpi,
             memory: self.memory,
             others: self.others,
+            contended: self.contended,
         }
     }
 }

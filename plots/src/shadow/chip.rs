@@ -25,9 +25,9 @@ pub(super) fn chapter(isa: &str, data: &Data<'_>) -> Result<Option<Chapter>, Plo
                  by loads and stores. Nothing is translated. At slowdown 1 shadows compete most.",
                 short(ShadowStudy::main_sample(&data.samples))
             ),
-            "The parts of a bar sum to the slowdown. Where signals, forks and faults come while another one is served, their \
-             cycles count twice; the pictures scale them down to the cycles in which the context was idle, the tables show \
-             the coincidence as a number below 0."
+            "The parts of a bar sum to the slowdown. Signals, forks and faults that come while another one is served follow \
+             it. The pictures scale them to the cycles in which the context was idle; the coincidence in the tables is what \
+             it was idle besides, until its pipeline was full again."
                 .to_string(),
         ],
         ..Chapter::default()

@@ -21,7 +21,7 @@ use hps_sim_core::os::Output;
 use super::charged::{self, Charged};
 use super::{annotate, collected, export, json, save, timeline};
 use crate::cli::ProfileArgs;
-use crate::commands::timed_machine;
+use crate::commands::{contention, timed_machine};
 use crate::program;
 use crate::text::{self, Align, Table, grouped};
 
@@ -98,6 +98,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     let lab = Lab::of(&subject)
         .timed_by(&machine)
         .limit(most)
+        .naming_contention(true)
         .warnings_to(|text| say!("hps: warning: {text}"));
     let run = match args.charged {
         true => Run::Charged(charged::run(lab, &profilers, &periods, watch)?),
@@ -126,6 +127,9 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     if let Some(series) = truth.timeline.as_ref().filter(|_| args.timeline) {
         timeline::print(series, &mut out)?;
     }
+    let ran = &truth.ran;
+    let contended = contention::contended(&ran.timing.contended, &subject.image, &ran.process);
+    write!(out, "{}", contention::table(&contended))?;
     let opinions = opinions(&shown, &run);
     if !opinions.is_empty() {
         opinion_table(&opinions, &mut out)?;
@@ -135,7 +139,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     }
     if let Some(path) = &args.json {
         let times = functions(&truth.exact, &map);
-        json::write(&shown, &times, &opinions, path)?;
+        json::write(&shown, &times, (&opinions, &contended), path)?;
     }
     if let Some(folder) = &args.save {
         save::write(&shown, folder)?;

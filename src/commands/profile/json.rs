@@ -9,6 +9,7 @@ use hps_profilers::views::{FunctionTime, Stack};
 use serde_json::{Value, json};
 
 use super::exact::{Opinion, Shown};
+use crate::commands::contention::LineDocument;
 
 /// Units of a stack by name.
 fn stack(stack: &Stack) -> Value {
@@ -29,7 +30,7 @@ fn stack(stack: &Stack) -> Value {
 pub(super) fn write(
     shown: &Shown<'_>,
     functions: &[FunctionTime],
-    opinions: &[Opinion],
+    (opinions, contended): (&[Opinion], &[LineDocument]),
     path: &Path,
 ) -> anyhow::Result<()> {
     let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
@@ -82,7 +83,7 @@ pub(super) fn write(
             })
         })
         .collect();
-    let document = json!({
+    let mut document = json!({
         "format": "hps-exact-profile",
         "format_version": 1,
         "version": VERSION,
@@ -104,6 +105,9 @@ pub(super) fn write(
         "static_instructions": instructions,
         "profilers": opinions,
     });
+    if !contended.is_empty() {
+        document["contended_lines"] = json!(contended);
+    }
     let text = serde_json::to_vec_pretty(&document)?;
     std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
 }

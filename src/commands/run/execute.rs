@@ -10,7 +10,7 @@ use hps_lab::{
 };
 use hps_pipeline::core::{CoreStats, Counted, CpiStack};
 use hps_pipeline::kanata::KanataLog;
-use hps_pipeline::memsys::MemoryStats;
+use hps_pipeline::memsys::{ContendedLine, MemoryStats};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::{FunctionStack, FunctionStacks};
 use hps_sim_core::machine::{RetiredCounts, Stop};
@@ -59,6 +59,8 @@ pub struct Timed {
     pub cpi: CpiStack,
     /// Each core, if there are several; the others here are their sums.
     pub contexts: Vec<Counted>,
+    /// The lines for which cores contended, if asked for.
+    pub contended: Vec<ContendedLine>,
     /// CPI stacks by function, if asked for.
     pub by_function: Option<Vec<FunctionStack>>,
     /// The filled pipeline log, if asked for.
@@ -161,6 +163,7 @@ impl Ran {
             cpi,
             memory,
             contexts,
+            contended,
         } = timing;
         let (by_function, trace) = seen(probe);
         let timed = Timed {
@@ -168,6 +171,7 @@ impl Ran {
             memory,
             cpi,
             contexts,
+            contended,
             by_function,
             trace,
         };

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use hps_dise::ProductionSet;
@@ -49,6 +50,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         args.region.warm.is_none() || machine.is_some(),
         "--warm goes with --machine: without one nothing is cached or predicted"
     );
+    let image = Arc::clone(&subject.image);
     let lab = Lab::of(&subject);
     let isa = subject.image.isa;
     let window = args
@@ -59,6 +61,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let productions = load_productions(args, isa, machine.as_ref())?;
     let lab = lab
         .warnings_to(|text| say!("hps: warning: {text}"))
+        .naming_contention(args.stats || args.stats_out.is_some())
         .limit(args.max_instructions.unwrap_or(u64::MAX));
     // What cannot begin leaves the files of an earlier run alone.
     lab.subject().load()?;
@@ -89,7 +92,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         files: args.productions.clone(),
         productions,
     });
-    let statistics = Statistics::new(&ran, with);
+    let statistics = Statistics::new(&ran, &image, with);
     if let Some(sampling) = &statistics.sampling
         && sampling.units < FEW_UNITS
     {

@@ -1,6 +1,7 @@
 //! The statistics of a run, as JSON.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hps_dise::{DiseConfig, DiseStats};
 use hps_experiments::{Interval, SampledCpi, cycles_per_instruction};
@@ -10,6 +11,7 @@ use hps_pipeline::core::{Cause, CoreStats, Counted, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::FunctionStack;
 use hps_sim_core::hart::GuestCounters;
+use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::process::Process;
 use serde::Serialize;
@@ -17,6 +19,7 @@ use serde::Serialize;
 use super::execute::{Ran, Timed};
 use super::fault;
 use super::rates::{Doubt, rates};
+use crate::commands::contention::{LineDocument, contended};
 use crate::text::ratio;
 
 /// Everything that is known of a finished run. `_events`, `_cycles`, `_bytes` and `_seconds` are
@@ -85,6 +88,9 @@ pub struct Statistics {
     /// Each core of a chip with several; counters above are then those of all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<CoreDocument>,
+    /// The lines that cores took from each other, the longest waits first, at most 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contended_lines: Vec<LineDocument>,
     /// Cycles by function and cause, if asked for.
     pub by_function: Option<Vec<FunctionDocument>>,
     /// The DISE engine, if there were productions.
@@ -343,8 +349,8 @@ pub struct WithProductions {
 }
 
 impl Statistics {
-    /// The document of a run.
-    pub fn new(ran: &Ran, with: Option<WithProductions>) -> Self {
+    /// The document of a run of a program.
+    pub fn new(ran: &Ran, first: &Arc<ProgramImage>, with: Option<WithProductions>) -> Self {
         let RetiredCounts {
             program,
             inserted,
@@ -429,6 +435,8 @@ impl Statistics {
                 (None, None) => None,
             },
             cores,
+            contended_lines: timed
+                .map_or_else(Vec::new, |t| contended(&t.contended, first, &ran.process)),
             by_function: timed.and_then(|t| by_function(t, width, program)),
             dise: with
                 .zip(ran.dise.clone())

@@ -6,6 +6,7 @@ use hps_pipeline::core::Cause;
 
 use super::rates::Doubt;
 use super::statistics::{End, FunctionDocument, Part, Stack, Statistics};
+use crate::commands::contention;
 use crate::text::{Align, Table, grouped, ratio};
 
 /// Width of the longest bar of a CPI stack, in characters.
@@ -25,6 +26,7 @@ pub fn render(statistics: &Statistics) -> String {
     }
     out += &by_core(statistics);
     out += &by_program(statistics);
+    out += &contention::table(&statistics.contended_lines);
     if let Some(rates) = &statistics.rates {
         let mut table = Table::new(&[("rate", Align::Left), ("value", Align::Right)]);
         for (name, value) in rates {

@@ -295,7 +295,7 @@ fn stores_join_lines_that_a_prefetch_brings() {
     let off = cycles(L1dPrefetch::Off, 2);
     let on = cycles(next_line(), 2);
     assert!(on <= off + off / 10, "{on} cycles, {off} without");
-    // A line that another core has as well is waited for, and asked for again.
+    // A line that another core has as well is asked for again, and comes behind that.
     let config = machine(2, |m| m.memory.l1d_prefetch = next_line());
     let mut caches = Caches::new(&config);
     for core in 0..2 {
@@ -304,7 +304,158 @@ fn stores_join_lines_that_a_prefetch_brings() {
     caches.latency(1, 0x1040, false);
     caches.now += 10_000;
     caches.access(0, 0x1000, false);
-    let (before, _) = (caches.now, caches.access(0, 0x1040, true));
-    assert!(caches.now > before, "it waits for its line");
+    let written = caches.access(0, 0x1040, true);
+    let chip = &config.chip;
+    let least = u64::from(chip.transfer_cycles + chip.invalidate_cycles);
+    assert!(written.ready_cycle > caches.now + least, "{written:?}");
     assert!(!caches.has(1, 0x1040).0);
+}
+
+/// Shared and private second levels under both protocols.
+fn kinds_of_chips(cores: u32) -> Vec<MachineConfig> {
+    let chip = |l2: L2Place, coherence: Coherence| {
+        machine(cores, |m| {
+            m.chip.l2 = l2;
+            m.chip.coherence = coherence;
+        })
+    };
+    vec![
+        chip(L2Place::Private, Coherence::Directory),
+        chip(L2Place::Shared, Coherence::Directory),
+        chip(L2Place::Private, Coherence::Snooping),
+        chip(L2Place::Shared, Coherence::Snooping),
+    ]
+}
+
+impl Caches {
+    /// An atomic access of a core at a time: when it is done.
+    fn atomic_at(&mut self, core: usize, now: u64, addr: u64) -> u64 {
+        self.now = self.now.max(now);
+        loop {
+            let Caches { cores, shared, now } = self;
+            cores[core].obey(shared, *now);
+            match cores[core].store_together(shared, *now, addr, 8) {
+                AccessResult::Done(access) => return access.ready_cycle,
+                AccessResult::Retry { at_cycle } => *now = at_cycle,
+            }
+        }
+    }
+}
+
+/// From the end of one transfer of a contended line to that of the next one: the way from core to core, and over the bus to
+/// the level 1 cache. Questions wait for the line and cost nothing.
+fn hand_over_cycles(config: &MachineConfig) -> u64 {
+    let memory = &config.memory;
+    let beats = memory
+        .l1d
+        .line_bytes
+        .div_ceil(memory.l1_l2_bus.bytes_per_cycle);
+    u64::from(config.chip.transfer_cycles + beats)
+}
+
+/// A line of a page whose translations every core has.
+const WORD: u64 = 0x10_0000;
+
+fn translated(config: &MachineConfig) -> Caches {
+    let mut caches = Caches::new(config);
+    for core in 0..caches.cores.len() {
+        caches.access(core, WORD + 1024 + 64 * core as u64, false);
+    }
+    caches.now += 10_000;
+    caches
+}
+
+#[test]
+fn the_throughput_of_a_contended_word_is_a_transfer_each_whatever_the_cores() {
+    for cores in 2..=4 {
+        for config in kinds_of_chips(cores) {
+            let mut caches = translated(&config);
+            let mut free = vec![caches.now; cores as usize];
+            let mut done = Vec::new();
+            for _ in 0..20 * cores {
+                let first = (0..free.len()).min_by_key(|core| free[*core]).unwrap();
+                let ready = caches.atomic_at(first, free[first], WORD);
+                free[first] = ready + 1;
+                done.push(ready);
+            }
+            let apart = hand_over_cycles(&config);
+            let steady = done.windows(2).skip(2 * cores as usize);
+            for pair in steady {
+                assert_eq!(pair[1] - pair[0], apart, "{cores} {:?}", config.chip);
+            }
+            let waited = caches.cores.iter().map(|core| {
+                let coherence = core.stats(&caches.shared).coherence;
+                coherence.queue_cycles
+            });
+            assert!(waited.sum::<u64>() > 0);
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_asked_for_on_its_way_comes_behind_its_owner() {
+    for config in kinds_of_chips(3) {
+        let (memory, chip) = (&config.memory, &config.chip);
+        let mut caches = translated(&config);
+        caches.atomic_at(0, 0, WORD);
+        caches.now += 10_000;
+        let now = caches.now;
+        let owned = caches.atomic_at(1, now, WORD);
+        let apart = hand_over_cycles(&config);
+        assert_eq!(caches.atomic_at(2, now, WORD), owned + apart);
+        let beats = apart - u64::from(chip.transfer_cycles);
+        // A store of the owner waits until the whole line has come and gone on, and gets it behind the other core.
+        caches.now = now + 1;
+        let stored = caches.access(1, WORD + 8, true);
+        assert_eq!(caches.now, owned + beats - 1);
+        assert_eq!(stored.ready_cycle, owned + 2 * apart);
+        let read = caches.access(0, WORD + 8, false);
+        assert_eq!(read.level, Level::Core);
+        assert_eq!(read.ready_cycle, owned + 3 * apart);
+        // The second level that serves another reader has the line when that transfer is done.
+        let second = caches.access(2, WORD, false);
+        let answered = read.ready_cycle - 1;
+        let served = match chip.l2 {
+            // Its question reaches the second level early, and waits.
+            L2Place::Shared => answered + 1,
+            L2Place::Private => {
+                let l3 = &memory.l3;
+                let written = memory.l2.line_bytes.div_ceil(l3.bytes_per_beat) * l3.cycles_per_beat;
+                answered + u64::from(written + l3.hit_cycles + l3.cycles_per_beat) + 1
+            }
+        };
+        assert_eq!(second.ready_cycle, served, "{chip:?}");
+        // Copies are taken away when all have come.
+        let whole = second.ready_cycle + beats - 1;
+        let written = caches.access(1, WORD, true);
+        assert!(written.ready_cycle >= whole + u64::from(chip.invalidate_cycles));
+    }
+}
+
+#[test]
+fn a_line_on_its_way_back_is_there_when_it_is_written() {
+    for coherence in [Coherence::Directory, Coherence::Snooping] {
+        let config = machine(2, |m| {
+            m.chip.l2 = L2Place::Shared;
+            m.chip.coherence = coherence;
+            m.memory.l1d.size_bytes = 1024;
+            m.memory.page_bytes = 1 << 22;
+        });
+        let ways = u64::from(config.memory.l1d.ways);
+        let mut caches = translated(&config);
+        caches.latency(0, WORD, true);
+        caches.now += 10_000;
+        let set = |way: u64| WORD + way * 1024;
+        // The last of them takes the way of the changed line, which follows it over the bus.
+        let replaced = (1..=ways).map(|way| caches.access(0, set(way), false).ready_cycle);
+        let replaced = replaced.last().unwrap();
+        assert!(!caches.has(0, WORD).0);
+        let beats = hand_over_cycles(&config) - u64::from(config.chip.transfer_cycles);
+        let read = caches.access(1, WORD, false);
+        assert!(
+            read.ready_cycle >= replaced + 2 * beats,
+            "{} before {replaced}",
+            read.ready_cycle
+        );
+    }
 }
