@@ -86,7 +86,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     }
 
     /// The store at `position` got on: loads parked there look again in the next cycle.
-    fn wake_parked(&mut self, core: &mut Resources, position: u64) {
+    pub(super) fn wake_parked(&mut self, core: &mut Resources, position: u64) {
         let mut slot = std::mem::replace(&mut self.stores.get_mut(position).parked, Slot::NONE);
         while slot != Slot::NONE {
             let u = self.rob.at_mut(slot);

@@ -128,6 +128,12 @@ fn check_chip(machine: &MachineConfig, c: &mut Checks) {
         u64::from(ChipConfig::MOST_CONTEXTS),
     );
     c.range("chip.transfer_cycles", chip.transfer_cycles, 0, 10_000);
+    c.range(
+        "chip.keep_cycles",
+        chip.keep_cycles,
+        0,
+        u64::from(chip.transfer_cycles),
+    );
     c.range("chip.invalidate_cycles", chip.invalidate_cycles, 0, 10_000);
     c.range("chip.quiet_read_cycles", chip.quiet_read_cycles, 0, 10_000);
     c.range("chip.snoop_bus_cycles", chip.snoop_bus_cycles, 1, 1000);

@@ -28,6 +28,9 @@ config_section! {
         /// From a request to write that reaches the shared levels to the last acknowledgement of the cores whose
         /// copies it invalidates; also of a request that finds no copies, where it only asks (an upgrade).
         invalidate_cycles: u32 = 20, "cycles";
+        /// A core may still store into a line for so long when another core's request for it has its turn: until the
+        /// request is there, as a part of `transfer_cycles`. The stores that wait in its queue for the line use that.
+        keep_cycles: u32 = 4, "cycles";
         /// How long a request occupies the bus on which all cores snoop.
         snoop_bus_cycles: u32 = 2, "cycles";
         /// Reads of observers of what programs write (tags, stacks, rings, their own memory) take so long, allocate

@@ -41,6 +41,15 @@ pub(super) enum Order {
     Leave,
 }
 
+/// What one core is told about a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Message {
+    pub line: u64,
+    pub order: Order,
+    /// If the core has changed the line, it may still store into it before this cycle.
+    pub until: u64,
+}
+
 /// Who has a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Holders {
@@ -87,9 +96,10 @@ pub(super) struct Agreement {
     lines: FxHashMap<u64, Holders>,
     /// Lines that no core has any more, with the cycle in which they are where they went.
     vacated: VecDeque<(u64, u64)>,
-    orders: Box<[Vec<(u64, Order)>]>,
+    orders: Box<[Vec<Message>]>,
     protocol: Coherence,
     transfer_cycles: u64,
+    keep_cycles: u64,
     invalidate_cycles: u64,
     snoop_bus_cycles: u64,
     snoop_bus: Calendar,
@@ -118,6 +128,7 @@ impl Agreement {
             orders: vec![Vec::new(); cores].into_boxed_slice(),
             protocol: chip.coherence.clone(),
             transfer_cycles: u64::from(chip.transfer_cycles),
+            keep_cycles: u64::from(chip.keep_cycles),
             invalidate_cycles: u64::from(chip.invalidate_cycles),
             snoop_bus_cycles: u64::from(chip.snoop_bus_cycles),
             snoop_bus: Calendar::new(),
@@ -133,8 +144,8 @@ impl Agreement {
         &mut self.stats[usize::from(core.0)]
     }
 
-    fn tell(&mut self, core: CoreId, line: u64, order: Order) {
-        self.orders[usize::from(core.0)].push((line, order));
+    fn tell(&mut self, core: CoreId, line: u64, order: Order, until: u64) {
+        self.orders[usize::from(core.0)].push(Message { line, order, until });
     }
 
     /// A core asks for a line in cycle `at`. What ended before `past` does not matter any more.
@@ -152,6 +163,7 @@ impl Agreement {
         let shared_from = before.free_for(want);
         let start = asked.max(shared_from);
         self.count(core).queue_cycles += start - asked;
+        let until = start + self.keep_cycles;
         let mut answer = Answer {
             cycle: start,
             shared_from,
@@ -187,12 +199,12 @@ impl Agreement {
             };
             for other in cores_of(others) {
                 self.count(other).invalidation_events += 1;
-                self.tell(other, line, Order::Drop);
+                self.tell(other, line, Order::Drop, until);
             }
         } else if before.is_exclusive {
             for other in cores_of(others) {
                 self.count(other).downgrade_events += 1;
-                self.tell(other, line, Order::Keep);
+                self.tell(other, line, Order::Keep, until);
             }
         }
         self.lines.insert(line, after);
@@ -280,7 +292,7 @@ impl Agreement {
         };
         let leaving = holders.cores & whose.map_or(u64::MAX, bit);
         for core in cores_of(leaving) {
-            self.tell(core, line, Order::Leave);
+            self.tell(core, line, Order::Leave, 0);
             self.leave(core, line, past, there);
         }
     }
@@ -292,12 +304,12 @@ impl Agreement {
     }
 
     /// The messages to a core, in their order. What it gives back keeps its room.
-    pub fn take_orders(&mut self, core: CoreId) -> Vec<(u64, Order)> {
+    pub fn take_orders(&mut self, core: CoreId) -> Vec<Message> {
         std::mem::take(&mut self.orders[usize::from(core.0)])
     }
 
     /// Gives back the emptied list of messages to a core.
-    pub fn give_back(&mut self, core: CoreId, mut orders: Vec<(u64, Order)>) {
+    pub fn give_back(&mut self, core: CoreId, mut orders: Vec<Message>) {
         orders.clear();
         self.orders[usize::from(core.0)] = orders;
     }

@@ -11,6 +11,9 @@ use super::{CacheStats, Level};
 use crate::config::CacheConfig;
 use hps_sim_core::likely::seldom;
 
+/// A line that has come for a store that never took it is forgotten so much later.
+const FORGOTTEN_CYCLES: u64 = 1000;
+
 /// What lies below a level 1 cache: the core's link, and what the link leads to.
 pub(super) type Below<'a> = (&'a mut Link, &'a mut SharedMemory);
 
@@ -39,15 +42,20 @@ pub(super) struct Level1 {
     pub(super) warmed: u64,
     /// What it evicts, where accesses do not come in order of time.
     pub(super) evictions: Option<Box<Evictions>>,
-    /// Lines on their way here to be written that another core has next: later stores of this core ask again behind them.
-    passing: Vec<Passing>,
+    /// Lines that stores wait for, or that go to other cores soon.
+    passes: Vec<Pass>,
 }
 
-/// A line that comes in a cycle, and goes on to another core then.
+/// A line on its way from a core to the next.
 #[derive(Clone, Copy, Debug)]
-struct Passing {
+struct Pass {
     line: u64,
-    end: u64,
+    /// The cycle in which it comes.
+    comes: u64,
+    /// Stores of this core may change it before this cycle, whoever has it next.
+    until: u64,
+    /// The oldest store of the queue waits for it, and is performed when it comes.
+    is_awaited: bool,
 }
 
 impl Level1 {
@@ -72,7 +80,7 @@ impl Level1 {
             prefetcher: None,
             warmed: 0,
             evictions: None,
-            passing: Vec::with_capacity(config.mshrs as usize),
+            passes: Vec::with_capacity(config.mshrs as usize),
         }
     }
 
@@ -274,23 +282,63 @@ impl Level1 {
     }
 
     /// Another core writes a line. One on its way goes there when it has come: no later access of this core joins it.
-    pub(super) fn pass_on(&mut self, now: u64, line: u64) {
-        if let Some(fill) = self.mshrs.find(now, line) {
-            if self.tags.is_dirty(line) {
-                self.passing.retain(|passing| passing.end > now);
-                let end = fill.end;
-                self.passing.push(Passing { line, end });
-            }
-            self.mshrs.pass_on(line);
-        }
+    pub(super) fn pass_on(&mut self, line: u64) {
+        self.mshrs.pass_on(line);
         self.remove(line);
     }
 
-    /// The cycle in which a line comes that was asked for to be written, and goes on to another core then.
-    pub(super) fn passing_until(&self, now: u64, line: u64) -> Option<u64> {
-        let mut passing = self.passing.iter();
-        let found = passing.find(|passing| passing.line == line && passing.end > now)?;
-        Some(found.end)
+    /// The oldest store of a context waits for a line that comes from another core, if it has asked for one.
+    pub(super) fn await_line(&mut self, now: u64, line: u64) -> Option<u64> {
+        let end = self.mshrs.find(now, line)?.end;
+        // A store whose process has ended does not come any more.
+        let is_known = |pass: &Pass| pass.comes.max(pass.until) + FORGOTTEN_CYCLES > now;
+        self.passes.retain(is_known);
+        self.passes.push(Pass {
+            line,
+            comes: end,
+            until: end,
+            is_awaited: true,
+        });
+        Some(end)
+    }
+
+    /// Another core gets a line that this one has changed, or will have changed when it comes. Stores may go on until then.
+    pub(super) fn keep_until(&mut self, now: u64, line: u64, until: u64) {
+        if !self.tags.is_dirty(line) {
+            return;
+        }
+        let comes = self.mshrs.find(now, line).map_or(now, |fill| fill.end);
+        if let Some(pass) = self.passes.iter_mut().find(|pass| pass.line == line) {
+            (pass.comes, pass.until) = (comes, until);
+        } else if until > now {
+            (self.passes).retain(|pass| pass.is_awaited || pass.until > now);
+            self.passes.push(Pass {
+                line,
+                comes,
+                until,
+                is_awaited: false,
+            });
+        }
+    }
+
+    /// The cycle in which a line comes that stores wait for.
+    pub(super) fn awaited_until(&self, now: u64, line: u64) -> Option<u64> {
+        let found = self.passes.iter().find(|pass| pass.line == line)?;
+        (found.comes > now).then_some(found.comes)
+    }
+
+    /// A store may be performed, since its line has come, or has not yet gone.
+    pub(super) fn may_still_store(&mut self, now: u64, line: u64) -> bool {
+        let Some(at) = self.passes.iter().position(|pass| pass.line == line) else {
+            return false;
+        };
+        let pass = &mut self.passes[at];
+        let may = pass.is_awaited || now < pass.until;
+        pass.is_awaited = false;
+        if pass.until <= now {
+            self.passes.swap_remove(at);
+        }
+        may
     }
 
     /// Whether it has any line of the level 2 cache's line at an address.

@@ -82,10 +82,12 @@
 //!     asked, or in the shared levels that another reader gets it from. A write waits besides until all copies that are read
 //!     are there. A changed line that leaves a core is there for others when it has been written. So the questions of cores
 //!     about one line are answered in the order in which they are asked, and `n` operations on one word that cores share
-//!     take at least `n × (transfer_cycles + beats)`. A core that is asked for a line on its way to it to be written passes
-//!     it on when it has come: what asked for it is done then. Its later loads and atomics ask again and get the line behind
-//!     the other core, since they have to find what that one writes; its later stores ask when it has come. Contexts
-//!     of one core share its caches, and ask nobody for each other's lines.
+//!     take at least `n × (transfer_cycles + beats)`. A store keeps its place in the store queue until its line has come
+//!     from another core, and is performed then; the stores behind it may use the line for `keep_cycles` from the turn of
+//!     the next core's question on, the time in which that comes to the owner. A core that is asked for a line on its way to
+//!     it passes it on when it has come: what asked for it is done then, and later loads and atomics ask again and get the
+//!     line behind the other core, since they have to find what that one writes. Contexts of one core share its caches,
+//!     and ask nobody for each other's lines.
 //!
 //! 13. **Prefetching.** With `l1d_prefetch`, the level 1 data cache may want other lines behind a line that has missed,
 //!     and behind the first use of a line that was prefetched. Each takes an MSHR and a way and sends its request when

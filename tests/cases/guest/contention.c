@@ -1,4 +1,4 @@
-/* contention OPERATIONS: four threads on four processors contend for cache lines, two, three and four at a time. Prints for
+/* contention OPERATIONS KINDS: threads, each on a processor of its own, contend for cache lines, two at a time, three, and so on. Prints for
  * each kind of contention, number of threads and thread the cycles of its operations, and at the end whether every count is
  * right:
  *   s  all add to one word, atomically          a  each adds to a word of its own in one line, atomically
@@ -12,12 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef THREADS
 #define THREADS 4
+#endif
 #define LINE __attribute__((aligned(128)))
 
 struct node { struct node *volatile next; volatile long waits; } LINE;
 
-static volatile long words[8] LINE;
+static volatile long words[16] LINE;
 static struct { volatile long word; } LINE lines[THREADS];
 static volatile long guarded LINE, guarded_too LINE;
 static volatile long lock LINE, tickets LINE, serving LINE;
@@ -129,7 +131,7 @@ int main(int argc, char **argv) {
     for (const char *at = kinds; *at; at++)
         for (threads = 2; threads <= THREADS; threads++) {
             kind = *at;
-            for (int i = 0; i < 8; i++)
+            for (int i = 0; i < 16; i++)
                 words[i] = 0;
             for (int i = 0; i < THREADS; i++)
                 lines[i].word = 0;
@@ -144,7 +146,7 @@ int main(int argc, char **argv) {
             for (int i = 0; i < threads; i++)
                 printf(" %u", cycles[i]);
             printf("\n");
-            for (int i = 0; i < 8; i++)
+            for (int i = 0; i < 16; i++)
                 sums += kind == 'w' ? 0 : words[i];
             for (int i = 0; i < THREADS; i++)
                 sums += lines[i].word;

@@ -53,8 +53,9 @@ impl Caches {
     /// Cycles of an access behind everything before it.
     fn latency(&mut self, core: usize, addr: u64, write: bool) -> (u64, Level) {
         self.now += 10_000;
+        let begin = self.now;
         let access = self.access(core, addr, write);
-        (access.ready_cycle - self.now, access.level)
+        (access.ready_cycle - begin, access.level)
     }
 
     /// Whether a core's level 1 data cache has a line, and whether it is changed there.
@@ -215,12 +216,20 @@ fn cycles_of_shared_lines_follow_from_the_keys() {
     assert_eq!(caches.latency(1, line, true).0, upgrade);
     assert!(!caches.has(0, line).0 && !caches.has(2, line).0);
     // Ping-pong: each write takes the changed line from the other core.
+    // It is performed when the whole line is there.
+    let beats = u64::from(
+        memory
+            .l1d
+            .line_bytes
+            .div_ceil(memory.l1_l2_bus.bytes_per_cycle),
+    );
+    let written = (from_core + beats - 1, Level::Core);
     for core in [2, 1, 2, 1] {
-        assert_eq!(caches.latency(core, line, true), (from_core, Level::Core));
+        assert_eq!(caches.latency(core, line, true), written);
     }
     // False sharing: other bytes of the line cost just as much.
-    assert_eq!(caches.latency(2, line + 56, true), (from_core, Level::Core));
-    assert_eq!(caches.latency(1, line + 8, true), (from_core, Level::Core));
+    assert_eq!(caches.latency(2, line + 56, true), written);
+    assert_eq!(caches.latency(1, line + 8, true), written);
 
     let of = |core: usize| caches.cores[core].stats(&caches.shared).coherence;
     assert_eq!((of(1).upgrade_events, of(0).upgrade_events), (1, 0));
@@ -304,10 +313,11 @@ fn stores_join_lines_that_a_prefetch_brings() {
     caches.latency(1, 0x1040, false);
     caches.now += 10_000;
     caches.access(0, 0x1000, false);
+    let begin = caches.now;
     let written = caches.access(0, 0x1040, true);
     let chip = &config.chip;
     let least = u64::from(chip.transfer_cycles + chip.invalidate_cycles);
-    assert!(written.ready_cycle > caches.now + least, "{written:?}");
+    assert!(written.ready_cycle > begin + least, "{written:?}");
     assert!(!caches.has(1, 0x1040).0);
 }
 
@@ -394,7 +404,7 @@ fn the_throughput_of_a_contended_word_is_a_transfer_each_whatever_the_cores() {
 
 #[test]
 fn a_line_that_is_asked_for_on_its_way_comes_behind_its_owner() {
-    for config in kinds_of_chips(3) {
+    for config in kinds_of_chips(4) {
         let (memory, chip) = (&config.memory, &config.chip);
         let mut caches = translated(&config);
         caches.atomic_at(0, 0, WORD);
@@ -404,11 +414,8 @@ fn a_line_that_is_asked_for_on_its_way_comes_behind_its_owner() {
         let apart = hand_over_cycles(&config);
         assert_eq!(caches.atomic_at(2, now, WORD), owned + apart);
         let beats = apart - u64::from(chip.transfer_cycles);
-        // A store of the owner waits until the whole line has come and gone on, and gets it behind the other core.
-        caches.now = now + 1;
-        let stored = caches.access(1, WORD + 8, true);
-        assert_eq!(caches.now, owned + beats - 1);
-        assert_eq!(stored.ready_cycle, owned + 2 * apart);
+        // The owner asks again, for it has to find what the other one writes.
+        assert_eq!(caches.atomic_at(1, now + 1, WORD + 8), owned + 2 * apart);
         let read = caches.access(0, WORD + 8, false);
         assert_eq!(read.level, Level::Core);
         assert_eq!(read.ready_cycle, owned + 3 * apart);
@@ -427,8 +434,53 @@ fn a_line_that_is_asked_for_on_its_way_comes_behind_its_owner() {
         assert_eq!(second.ready_cycle, served, "{chip:?}");
         // Copies are taken away when all have come.
         let whole = second.ready_cycle + beats - 1;
-        let written = caches.access(1, WORD, true);
+        let written = caches.access(3, WORD, true);
         assert!(written.ready_cycle >= whole + u64::from(chip.invalidate_cycles));
+        // A store is performed when its line comes, behind what another core asked for before.
+        caches.now += 10_000;
+        let before = caches.atomic_at(0, 0, WORD);
+        let stored = caches.access(2, WORD, true);
+        assert_eq!(stored.ready_cycle, before + apart + beats - 1);
+        assert_eq!(caches.now, stored.ready_cycle);
+        assert_eq!(caches.access(2, WORD + 8, true).level, Level::L1);
+    }
+}
+
+#[test]
+fn stores_use_a_line_until_the_next_question_for_it_is_there() {
+    for config in kinds_of_chips(2) {
+        let keep = u64::from(config.chip.keep_cycles);
+        let apart = hand_over_cycles(&config);
+        let mut caches = translated(&config);
+        caches.atomic_at(0, 0, WORD);
+        caches.now += 10_000;
+        // Core 1 stores, and core 0 asks for the line while it comes.
+        let begin = caches.now;
+        let memory = &mut caches.cores[1];
+        memory.obey(&mut caches.shared, begin);
+        let AccessResult::Retry { at_cycle: comes } =
+            memory.store(&mut caches.shared, begin, WORD, 8)
+        else {
+            panic!("the line is not there yet")
+        };
+        // An atomic has its data with the first beat, a store with the whole line.
+        let first = comes + u64::from(config.chip.transfer_cycles) + 1;
+        assert_eq!(caches.atomic_at(0, begin + 1, WORD), first);
+        let transfers = |caches: &Caches| {
+            let of = |core: usize| caches.cores[core].stats(&caches.shared).coherence;
+            (0..2).map(|core| of(core).transfer_events).sum::<u64>()
+        };
+        let before = transfers(&caches);
+        // The first store has what it waited for, and others come behind it.
+        for cycle in comes..comes + keep {
+            caches.now = cycle;
+            caches.access(1, WORD + 8 * (cycle % 4), true);
+            assert_eq!((caches.now, transfers(&caches)), (cycle, before));
+        }
+        caches.now = comes + keep;
+        caches.access(1, WORD, true);
+        assert_eq!(transfers(&caches), before + 1);
+        assert_eq!(caches.now, comes + 2 * apart);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Stores and atomics where other cores have caches, too, and what other cores want of the lines of this one.
 
 use super::PrivateMemory;
-use crate::memsys::agreement::Order;
-use crate::memsys::{AccessResult, Level, SharedMemory};
+use crate::memsys::agreement::{Message, Order};
+use crate::memsys::{Access, AccessResult, Level, SharedMemory};
 
 impl PrivateMemory {
     /// An atomic access where other cores have caches, too: like a store, to lines that this core alone has.
@@ -51,8 +51,16 @@ impl PrivateMemory {
         reads: bool,
     ) -> AccessResult {
         let line = addr >> self.l1d.line_shift;
-        if !reads && let Some(at_cycle) = self.l1d.passing_until(now, line) {
+        if !reads && let Some(at_cycle) = self.l1d.awaited_until(now, line) {
             return AccessResult::Retry { at_cycle };
+        }
+        if !reads && self.l1d.may_still_store(now, line) {
+            return AccessResult::Done(Access {
+                ready_cycle: now,
+                level: Level::Core,
+                walk_cycles: 0,
+                tlb_miss: false,
+            });
         }
         let mut owned = 0;
         if self.l1d.tags.holds(line) {
@@ -64,6 +72,13 @@ impl PrivateMemory {
         match self.data_in_line(shared, now, addr, true) {
             AccessResult::Done(mut access) => {
                 access.ready_cycle = access.ready_cycle.max(owned);
+                if !reads
+                    && access.level == Level::Core
+                    && let Some(at_cycle) = self.l1d.await_line(now, line)
+                {
+                    // It keeps its place in the store queue, and is performed when the line comes.
+                    return AccessResult::Retry { at_cycle };
+                }
                 AccessResult::Done(access)
             }
             retry => retry,
@@ -74,8 +89,7 @@ impl PrivateMemory {
     pub(crate) fn store_waits_for_cores(&self, now: u64, addr: u64) -> bool {
         let line = self.place.of(addr) >> self.l1d.line_shift;
         let mshrs = &self.l1d.mshrs;
-        let is_passing = self.l1d.passing_until(now, line).is_some();
-        is_passing
+        self.l1d.awaited_until(now, line).is_some()
             || match mshrs.find(now, line) {
                 Some(fill) => fill.level == Level::Core,
                 None => mshrs.wait_for_cores(now),
@@ -92,11 +106,17 @@ impl PrivateMemory {
             return;
         }
         let orders = agreement.take_orders(core);
-        for (line, order) in &orders {
-            for own in self.l1d.lines_in(*line, shared.line_shift) {
+        for &Message { line, order, until } in &orders {
+            for own in self.l1d.lines_in(line, shared.line_shift) {
                 match order {
-                    Order::Keep => _ = self.l1d.tags.clean(own),
-                    Order::Drop => self.l1d.pass_on(now, own),
+                    Order::Keep => {
+                        self.l1d.keep_until(now, own, until);
+                        self.l1d.tags.clean(own);
+                    }
+                    Order::Drop => {
+                        self.l1d.keep_until(now, own, until);
+                        self.l1d.pass_on(own);
+                    }
                     Order::Leave => {
                         if self.l1d.remove(own) {
                             let addr = own << self.l1d.line_shift;
@@ -105,8 +125,8 @@ impl PrivateMemory {
                     }
                 }
             }
-            if *order == Order::Leave {
-                for own in self.l1i.lines_in(*line, shared.line_shift) {
+            if order == Order::Leave {
+                for own in self.l1i.lines_in(line, shared.line_shift) {
                     self.l1i.tags.remove(own);
                 }
             }
