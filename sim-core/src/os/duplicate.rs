@@ -120,7 +120,7 @@ impl Linux {
             is_lent: false,
             is_stopped: false,
             gathers: None,
-            seen_changes: 0,
+            seen_changes: (0, 0),
             execution: None,
             killed_by: None,
             loaded_stack_pointer: 0,

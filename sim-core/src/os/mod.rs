@@ -105,8 +105,8 @@ pub(crate) use self::control::ThreadAttributes;
 pub use self::duplicate::DuplicateError;
 pub use self::identity::Owner;
 pub(crate) use self::made_up::Started;
-pub(crate) use self::processes::Execution;
 pub use self::processes::ProcessRule;
+pub(crate) use self::processes::{Changes, Execution};
 pub(crate) use self::schedule::Scheduling;
 pub(crate) use self::signals::ThreadSignals;
 pub use self::signals::{
@@ -237,8 +237,9 @@ pub struct Linux {
     is_stopped: bool,
     /// A thread on this context waits for all others of the process to leave theirs.
     gathers: Option<usize>,
-    /// Up to which change of shared memory, as the family counts them, this process has seen what others have written.
-    seen_changes: u64,
+    /// Up to which change of shared memory, and which of them by stores, as the family counts them, this process has seen
+    /// what others have written.
+    seen_changes: (u64, u64),
     /// The program that the current call wants to run instead of this one.
     execution: Option<Box<Execution>>,
     /// The signal that has ended the process.
@@ -360,7 +361,7 @@ impl Linux {
             is_lent: false,
             is_stopped: false,
             gathers: None,
-            seen_changes: 0,
+            seen_changes: (0, 0),
             execution: None,
             killed_by: None,
             loaded_stack_pointer: 0,

@@ -28,6 +28,7 @@ impl Linux {
     pub(crate) fn write_back(&mut self, mem: &mut Memory) {
         for page in mem.take_tracked() {
             self.note_file_changes();
+            self.family.stores += 1;
             for (part, file) in self.mappings.ranges.within(page..page + PAGE_SIZE) {
                 if !file.writes {
                     continue;

@@ -10,7 +10,7 @@ use super::{Guest, Process, Thread, heap_start, lay_out};
 use crate::hart::Hart;
 use crate::image::LoadError;
 use crate::inst::reg;
-use crate::os::{Execution, PID, SyscallResult, exit_code_of_fault};
+use crate::os::{Changes, Execution, PID, SyscallResult, exit_code_of_fault};
 use crate::trap::Trap;
 
 impl Guest {
@@ -39,9 +39,16 @@ impl Guest {
         let mut next = self.os.family.unpark(pid)?;
         self.os.write_back(&mut self.mem);
         self.os.hand_over(&mut next.os);
-        if next.os.see_changes(&mut next.mem) {
-            // Another process may have stored there.
-            next.reservations.clear();
+        let reserved = next.reservations.contents(&next.mem);
+        match next.os.see_changes(&mut next.mem) {
+            Changes::None => {}
+            Changes::OfCalls => next.reservations.keep_unchanged(&reserved, &next.mem),
+            Changes::OfStores => {
+                next.reservations.keep_unchanged(&reserved, &next.mem);
+                let os = &next.os;
+                next.reservations
+                    .stored_by_others(|addr| os.is_shared(addr));
+            }
         }
         next.counters_before = self.counters_before;
         mem::swap(self, &mut next);

@@ -1,5 +1,7 @@
 //! Load reservations where several contexts store to one memory.
 
+use crate::memory::Memory;
+
 /// Bytes of the block that a reservation is for. Any store of another context to it breaks the reservation.
 const BLOCK_BYTES: u64 = 64;
 
@@ -9,6 +11,16 @@ const BLOCK_BYTES: u64 = 64;
 pub struct Reservations {
     /// Contexts, and the blocks that they have reserved.
     held: Vec<(u16, u64)>,
+}
+
+/// What memory holds in reserved blocks, in their order; nothing of a block that cannot be read.
+#[derive(Debug)]
+pub struct Contents(Vec<Option<[u8; BLOCK_BYTES as usize]>>);
+
+fn content_of(block: u64, mem: &Memory) -> Option<[u8; BLOCK_BYTES as usize]> {
+    let mut bytes = [0; BLOCK_BYTES as usize];
+    let read = mem.read_bytes_forced(block * BLOCK_BYTES, &mut bytes);
+    read.ok().map(|()| bytes)
 }
 
 impl Reservations {
@@ -41,8 +53,54 @@ impl Reservations {
             .retain(|(holder, block)| *holder == context || !(first..=last).contains(block));
     }
 
-    /// The operating system may have stored anywhere.
+    /// What memory holds in the reserved blocks.
+    pub fn contents(&self, mem: &Memory) -> Contents {
+        let content = |(_, block): &(u16, u64)| content_of(*block, mem);
+        Contents(self.held.iter().map(content).collect())
+    }
+
+    /// The operating system may have stored anywhere since memory held this: breaks the reservations of blocks that it has
+    /// changed. A store of what was there is none.
+    pub fn keep_unchanged(&mut self, before: &Contents, mem: &Memory) {
+        let mut before = before.0.iter();
+        (self.held).retain(|(_, block)| before.next() == Some(&content_of(*block, mem)));
+    }
+
+    /// Other processes may have stored where `is_shared` says of the first address of a block that they can.
+    pub fn stored_by_others(&mut self, is_shared: impl Fn(u64) -> bool) {
+        (self.held).retain(|(_, block)| !is_shared(block * BLOCK_BYTES));
+    }
+
+    /// Memory is another one.
     pub fn clear(&mut self) {
         self.held.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::Bus;
+    use crate::memory::Perm;
+
+    #[test]
+    fn a_call_breaks_the_reservations_of_what_it_changes() {
+        let mut mem = Memory::new(1 << 20).expect("there is room");
+        mem.map(0x1000, 0x2000, Perm::RW).expect("there is room");
+        let mut reservations = Reservations::default();
+        for (context, addr) in [(0, 0x1000), (1, 0x1048), (2, 0x2000), (3, 0x9000)] {
+            reservations.take(context, addr);
+        }
+        let before = reservations.contents(&mem);
+        mem.store::<8>(0x1040, 5).expect("it is mapped");
+        mem.store::<8>(0x2000, 0).expect("it is mapped");
+        reservations.keep_unchanged(&before, &mem);
+        let held = |reservations: &Reservations| {
+            let all = [(0, 0x1000), (1, 0x1048), (2, 0x2000), (3, 0x9000)];
+            all.map(|(context, addr)| reservations.is_held(context, addr))
+        };
+        assert_eq!(held(&reservations), [true, false, true, true]);
+        reservations.stored_by_others(|addr| addr < 0x2000);
+        assert_eq!(held(&reservations), [false, false, true, true]);
     }
 }

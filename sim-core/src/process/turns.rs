@@ -27,11 +27,17 @@ impl Process {
         self.guest.os.note_file_changes();
         self.guest.os.threads.receive(&mut self.thread);
         self.guest.os.loaded_stack_pointer = 0;
+        let pid = self.guest.os.pid();
+        let reserved = self.guest.reservations.contents(&self.guest.mem);
         let served = self.guest.os.syscall(&mut self.thread, &mut self.guest.mem);
         self.take_execution();
         let result = self.settle(served);
         self.note();
-        self.guest.reservations.clear();
+        let guest = &mut self.guest;
+        match guest.os.pid() == pid {
+            true => guest.reservations.keep_unchanged(&reserved, &guest.mem),
+            false => guest.reservations.clear(),
+        }
         result
     }
 

@@ -25,6 +25,7 @@ pub(super) use self::descriptor::ProcessFile;
 pub(crate) use self::end::End;
 pub(crate) use self::exec::Execution;
 use self::exec::Images;
+pub(crate) use self::shared::Changes;
 use self::stop::Change;
 use super::Linux;
 use super::account::Account;
@@ -102,6 +103,8 @@ pub(crate) struct Family {
     pub(super) shared_names: SharedNames,
     /// Counts what may have changed the memory that processes share.
     changes: u64,
+    /// How often a process has stored into shared memory in a turn.
+    pub(super) stores: u64,
     /// Numbers of files that processes have shared in memory, in the order in which they did, by device and number.
     pub(super) shared_files: BTreeMap<(u64, u64), u64>,
     /// How many address spaces there have been besides the first one.
@@ -150,6 +153,7 @@ impl Family {
             ipc: Ipc::default(),
             shared_names: SharedNames::default(),
             changes: 0,
+            stores: 0,
             shared_files: BTreeMap::new(),
             spaces: 0,
             images: Images::default(),

@@ -14,6 +14,17 @@ use super::super::file_mappings::MappedFile;
 use super::super::memory_files::new_memory_file;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 
+/// What may have changed in shared mappings since the last turn of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// Nothing.
+    None,
+    /// What system calls have written.
+    OfCalls,
+    /// What other processes have stored, too.
+    OfStores,
+}
+
 impl Linux {
     /// Puts files behind the anonymous mappings that a child is about to share.
     pub(super) fn share_anonymous(&mut self, mem: &mut Memory) -> Result<(), Errno> {
@@ -41,19 +52,17 @@ impl Linux {
         self.family.changes += 1;
     }
 
-    /// The turn of the process begins: gives its shared mappings what others have changed. Says whether there may be
-    /// such a change.
-    pub(crate) fn see_changes(&mut self, mem: &mut Memory) -> bool {
-        let changes = self.family.changes;
-        if std::mem::replace(&mut self.seen_changes, changes) == changes
-            || !self.mappings.has_files()
-        {
-            return false;
+    /// The turn of the process begins: gives its shared mappings what others have changed. Says what that may be.
+    pub(crate) fn see_changes(&mut self, mem: &mut Memory) -> Changes {
+        let (changes, stores) = (self.family.changes, self.family.stores);
+        let seen = std::mem::replace(&mut self.seen_changes, (changes, stores));
+        if seen.0 == changes || !self.mappings.has_files() {
+            return Changes::None;
         }
         // A file whose size the host does not tell stays as it is.
         let _ = self.mappings.fit(mem, self.abi.page_bytes(), None);
         if !self.mappings.has_shared() {
-            return false;
+            return Changes::None;
         }
         for (range, file) in self.mappings.ranges.within(0..u64::MAX) {
             if !file.is_shared {
@@ -68,7 +77,15 @@ impl Linux {
         }
         // That is the content of the files already.
         mem.take_tracked();
-        true
+        match seen.1 == stores {
+            true => Changes::OfCalls,
+            false => Changes::OfStores,
+        }
+    }
+
+    /// Whether other processes can store at an address.
+    pub(crate) fn is_shared(&self, addr: u64) -> bool {
+        self.mappings.shared_place(addr).is_some()
     }
 
     /// The shared mappings of the process, and where each begins in a memory that has all files that processes share, one
