@@ -1,6 +1,7 @@
 //! The claims of the paper that its text still has, held against what was measured.
 
 use super::{Data, LOADS, ShadowStudy, added_claims, setting};
+use crate::claims::band::{self, Band, Rule, Unit};
 use crate::claims::{Claim, Draft, Section, Verdict};
 
 /// All claims for one instruction set.
@@ -51,6 +52,9 @@ fn within(data: &Data<'_>, limit: f64, measure: &str) -> Vec<(String, f64, f64)>
         .collect()
 }
 
+/// Where most claims are looked at.
+const MAIN: &str = "at load 1.0 and the second largest sample";
+
 /// "About one percent": what rounds to it.
 const ABOUT_ONE_PERCENT: f64 = 0.015;
 
@@ -61,29 +65,33 @@ fn about_ninety(data: &Data<'_>, measure: &str, what: &str, accuracy: fn(f64) ->
         .map(|(name, overhead, value)| (name, overhead, accuracy(value)))
         .max_by(|a, b| a.2.total_cmp(&b.2));
     let nothing = || "no setting costs so little".to_string();
+    let rule = Rule::new(
+        "the best mean accuracy of a setting whose mean overhead is at most 1.5%",
+        Band::between(0.85, 0.95, Unit::Ratio),
+    )
+    .differs(Band::at_least(0.7, Unit::Ratio));
     Draft {
         section: Section::Accuracy,
         claim: format!("{what}: about 90% accuracy at about 1% overhead"),
         paper: "about 90% at around 1% (abstract, section 4)".to_string(),
-        rule: "confirmed if a setting whose mean overhead is below 1.5% has a mean accuracy of at least 85%, differs from \
-               70% on"
-            .to_string(),
-        found: data.mean(&setting(LOADS[0], *data.samples.first().unwrap_or(&0)), measure).map(|_| match best {
-            None => (nothing(), Verdict::NotConfirmed),
-            Some((name, overhead, accuracy)) => {
-                let verdict = match accuracy {
-                    0.85.. => Verdict::Confirmed,
-                    0.70.. => Verdict::Differs(format!("{:.0}% only", 100.0 * accuracy)),
-                    _ => Verdict::NotConfirmed,
-                };
-                let here = format!(
-                    "{:.1}% at {:.2}% overhead ({name})",
-                    100.0 * accuracy,
-                    100.0 * overhead
-                );
-                (here, verdict)
-            }
-        }),
+        rule: rule.text(),
+        found: data
+            .mean(
+                &setting(LOADS[0], *data.samples.first().unwrap_or(&0)),
+                measure,
+            )
+            .map(|_| match best {
+                None => (nothing(), Verdict::NotConfirmed),
+                Some((name, overhead, accuracy)) => {
+                    let verdict = rule.judge(accuracy, format!("{:.0}%", 100.0 * accuracy));
+                    let here = format!(
+                        "{:.1}% at {:.2}% overhead ({name})",
+                        100.0 * accuracy,
+                        100.0 * overhead
+                    );
+                    (here, verdict)
+                }
+            }),
     }
 }
 
@@ -138,6 +146,11 @@ fn trend(data: &Data<'_>, trend: Trend) -> Draft {
         }
     }
     let steps: Option<Vec<(f64, f64)>> = steps.into_iter().map(|(a, b)| a.zip(b)).collect();
+    let rule = Rule::new(
+        "the share of steps between neighbours of the grid that go that way, of means over programs",
+        Band::at_least(0.8, Unit::Ratio),
+    )
+    .differs(Band::at_least(0.5, Unit::Ratio));
     Draft {
         section: match measure {
             "overhead_ratio" => Section::Cost,
@@ -145,18 +158,15 @@ fn trend(data: &Data<'_>, trend: Trend) -> Draft {
         },
         claim: claim.to_string(),
         paper: "section 4, figures 3 and 5".to_string(),
-        rule: "of steps between neighbours of the grid: confirmed if at least 80% go that way, differs from 50% on; means \
-               over programs"
-            .to_string(),
+        rule: rule.text(),
         found: steps.filter(|s| !s.is_empty()).map(|steps| {
-            let right = steps.iter().filter(|(a, b)| if rises { b > a } else { b < a }).count();
+            let right = steps
+                .iter()
+                .filter(|(a, b)| if rises { b > a } else { b < a })
+                .count();
             let share = right as f64 / steps.len() as f64;
-            let verdict = match share {
-                0.8.. => Verdict::Confirmed,
-                0.5.. => Verdict::Differs(format!("{right} of {} steps", steps.len())),
-                _ => Verdict::NotConfirmed,
-            };
-            (format!("{right} of {} steps", steps.len()), verdict)
+            let here = format!("{right} of {} steps", steps.len());
+            (here.clone(), rule.judge(share, here))
         }),
     }
 }
@@ -166,19 +176,24 @@ fn little_coverage(data: &Data<'_>) -> Draft {
     let found = data
         .mean(&main, "coverage_ratio")
         .zip(data.mean(&main, "path_accuracy_ratio"));
+    let few = Rule::new(
+        format!("the share of instructions {MAIN}"),
+        Band::at_most(0.15, Unit::Ratio),
+    );
+    let enough = Rule::new("their path accuracy", Band::at_least(0.85, Unit::Ratio))
+        .differs(Band::at_least(0.7, Unit::Ratio));
     Draft {
         section: Section::Accuracy,
         claim: "a few percent of the instructions are enough".to_string(),
-        paper: "a few percent are instrumented (section 4; its number is lost in the text)".to_string(),
-        rule: "at load 1.0 and the second largest sample: confirmed if at most 15% of instructions give at least 85% path \
-               accuracy, differs if at least 70%"
+        paper: "a few percent are instrumented (section 4; its number is lost in the text)"
             .to_string(),
+        rule: format!("{}; if so, {}", few.text(), enough.text()),
         found: found.map(|(coverage, accuracy)| {
-            let verdict = match accuracy {
-                _ if coverage > 0.15 => Verdict::NotConfirmed,
-                0.85.. => Verdict::Confirmed,
-                0.7.. => Verdict::Differs(format!("{:.0}% accuracy", 100.0 * accuracy)),
-                _ => Verdict::NotConfirmed,
+            let verdict = match few.judge(coverage, "") {
+                Verdict::Confirmed => {
+                    enough.judge(accuracy, format!("{:.0}% accuracy", 100.0 * accuracy))
+                }
+                too_many => too_many,
             };
             let here = format!("{:.1}% give {:.1}%", 100.0 * coverage, 100.0 * accuracy);
             (here, verdict)
@@ -197,38 +212,39 @@ fn faults_explain(data: &Data<'_>) -> Draft {
             points.extend(faults.get(program).map(|f| (*f, overhead)));
         }
     }
+    let rule = Rule::new(
+        "correlation of added faults a second and overhead over programs and settings",
+        Band::at_least(0.9, Unit::Plain),
+    )
+    .differs(Band::at_least(0.6, Unit::Plain));
     Draft {
         section: Section::Cost,
         claim: "page faults explain the slowdown".to_string(),
-        paper: "the fault rate is regular and corresponds well to the overhead (section 4, figure 6)".to_string(),
-        rule: "correlation of added faults a second and overhead over programs and settings: confirmed from 0.9 on, differs \
-               from 0.6 on"
-            .to_string(),
+        paper:
+            "the fault rate is regular and corresponds well to the overhead (section 4, figure 6)"
+                .to_string(),
+        rule: rule.text(),
         found: crate::correlation::correlation(&points).map(|r| {
-            let verdict = match r {
-                0.9.. => Verdict::Confirmed,
-                0.6.. => Verdict::Differs(format!("r = {r:.2}")),
-                _ => Verdict::NotConfirmed,
-            };
-            (format!("r = {r:.2}"), verdict)
+            let here = format!("r = {r:.2}");
+            (here.clone(), rule.judge(r, here))
         }),
     }
 }
 
 fn shadows_rarely_end(data: &Data<'_>) -> Draft {
     let main = setting(1.0, ShadowStudy::main_sample(&data.samples));
+    let rule = Rule::new(
+        format!("the share of shadows that end early {MAIN}"),
+        Band::at_most(0.05, Unit::Ratio),
+    )
+    .differs(Band::at_most(0.25, Unit::Ratio));
     Draft {
         section: Section::Accuracy,
         claim: "unsafe system calls rarely end shadows".to_string(),
         paper: "most shadows meet no call that is unsafe (section 3)".to_string(),
-        rule: "at load 1.0 and the second largest sample: confirmed if at most 5% of shadows end early, differs up to 25%"
-            .to_string(),
+        rule: rule.text(),
         found: data.mean(&main, "ended_early_ratio").map(|share| {
-            let verdict = match share {
-                ..=0.05 => Verdict::Confirmed,
-                ..=0.25 => Verdict::Differs(format!("{:.0}% do", 100.0 * share)),
-                _ => Verdict::NotConfirmed,
-            };
+            let verdict = rule.judge(share, format!("{:.0}% do", 100.0 * share));
             (format!("{:.1}% end early", 100.0 * share), verdict)
         }),
     }
@@ -242,14 +258,11 @@ fn translations(data: &Data<'_>) -> Draft {
     Draft {
         section: Section::Cost,
         claim: "keeping translations for later shadows raises coverage".to_string(),
-        paper: "persistent code caches reduce the overhead of translation (sections 2 and 3)".to_string(),
-        rule: "at load 1.0 and the second largest sample: confirmed if coverage rises, else not confirmed".to_string(),
+        paper: "persistent code caches reduce the overhead of translation (sections 2 and 3)"
+            .to_string(),
+        rule: band::Trend::Rises.text(&format!("coverage without and with them {MAIN}")),
         found: both.map(|(without, with)| {
-            let verdict = if with > without {
-                Verdict::Confirmed
-            } else {
-                Verdict::NotConfirmed
-            };
+            let verdict = band::Trend::Rises.judge(&[without, with]);
             let here = format!("{:.2}% without, {:.2}% with", 100.0 * without, 100.0 * with);
             (here, verdict)
         }),
@@ -261,19 +274,18 @@ fn divergences(data: &Data<'_>) -> Draft {
     let found = data
         .mean(&main, "diverged_ratio")
         .zip(data.mean(&main, "diverged_transfers_ratio"));
+    let rule = Rule::new(
+        format!("the share of transfers of control behind a divergence {MAIN}"),
+        Band::at_most(0.01, Unit::Ratio),
+    )
+    .differs(Band::at_most(0.1, Unit::Ratio));
     Draft {
         section: Section::Explained,
         claim: "what shadows do is what their parent then does".to_string(),
         paper: "assumed: determinism is not needed for meaningful profiles (section 5)".to_string(),
-        rule: "transfers of control behind a divergence, at load 1.0 and the second largest sample: confirmed if at most 1% \
-               of all, differs up to 10%"
-            .to_string(),
+        rule: rule.text(),
         found: found.map(|(diverged, behind)| {
-            let verdict = match behind {
-                ..=0.01 => Verdict::Confirmed,
-                ..=0.1 => Verdict::Differs(format!("{:.1}% of transfers", 100.0 * behind)),
-                _ => Verdict::NotConfirmed,
-            };
+            let verdict = rule.judge(behind, format!("{:.1}% of transfers", 100.0 * behind));
             let here = format!(
                 "{:.1}% of shadows diverge, {:.2}% of transfers come behind",
                 100.0 * diverged,
@@ -290,27 +302,34 @@ fn triggered(data: &Data<'_>, trigger: &str, which: &str) -> Draft {
         let accuracy = data.mean(name, "path_accuracy_ratio");
         accuracy.zip(data.mean(name, "overhead_ratio"))
     };
+    let as_good = Rule::new(
+        format!("path accuracy less that of periodic ones {MAIN}"),
+        Band::at_least(-0.01, Unit::Ratio),
+    );
+    let cheaper = Rule::new(
+        "their overhead over that of periodic ones",
+        Band::below(1.0, Unit::Plain),
+    );
     Draft {
         section: Section::Explained,
         claim: format!("shadows {which} need less than periodic ones"),
         paper: "future work (section 6)".to_string(),
-        rule: "at load 1.0 and the second largest sample: confirmed if path accuracy is at most a point lower at less \
-               overhead; else not confirmed"
-            .to_string(),
-        found: of(&main).zip(of(trigger)).map(|((by_time, cost), (by_phase, less))| {
-            let verdict = if by_phase >= by_time - 0.01 && less < cost {
-                Verdict::Confirmed
-            } else {
-                Verdict::NotConfirmed
-            };
-            let here = format!(
-                "{:.1}% at {:.2}% overhead, {:.1}% at {:.2}% by time",
-                100.0 * by_phase,
-                100.0 * less,
-                100.0 * by_time,
-                100.0 * cost
-            );
-            (here, verdict)
-        }),
+        rule: format!("{}; if so, {}", as_good.text(), cheaper.text()),
+        found: of(&main)
+            .zip(of(trigger))
+            .map(|((by_time, cost), (by_phase, less))| {
+                let verdict = match as_good.judge(by_phase - by_time, "") {
+                    Verdict::Confirmed => cheaper.judge(less / cost, ""),
+                    worse => worse,
+                };
+                let here = format!(
+                    "{:.1}% at {:.2}% overhead, {:.1}% at {:.2}% by time",
+                    100.0 * by_phase,
+                    100.0 * less,
+                    100.0 * by_time,
+                    100.0 * cost
+                );
+                (here, verdict)
+            }),
     }
 }
