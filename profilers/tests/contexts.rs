@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_profilers::contexts::Entered;
-use hps_profilers::views::{FunctionMap, Level, Levels, functions};
+use hps_profilers::views::{FunctionMap, Level, Levels, functions, instructions};
 
 use crate::common::{Program, preset};
 use crate::{cores, watch_process};
@@ -132,7 +132,7 @@ fn functions_own_their_instructions_and_include_what_they_call() {
         // The image names no functions: what was called stands for them.
         let map = FunctionMap::new(image, exact);
         assert!(map.is_incomplete());
-        let times = functions(exact, &map);
+        let times = functions(exact, &instructions(exact), &map);
         let total = exact.cycles * exact.units_per_cycle;
         let own: u64 = times.iter().map(|t| t.own.units()).sum();
         assert_eq!(own, total, "every unit is some function's own");

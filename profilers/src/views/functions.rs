@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::process::layout;
 
-use super::Stack;
+use super::{InstructionTime, Stack};
 use crate::contexts::{Entered, NodeId};
 use crate::oracle::ExactProfile;
 
@@ -193,16 +193,37 @@ pub struct FunctionTime {
     pub inclusive_units: u64,
 }
 
-/// The functions that took any cycles, most of their own first.
+/// The rows with those of each context together, and where those of each context begin: a counting sort, since there may
+/// be as many contexts as rows.
+fn by_context(exact: &ExactProfile) -> (Vec<u32>, Vec<usize>) {
+    let mut begins = vec![0; exact.contexts.nodes().len() + 1];
+    for row in &exact.rows {
+        begins[row.of.node.index() + 1] += 1;
+    }
+    for at in 1..begins.len() {
+        begins[at] += begins[at - 1];
+    }
+    let (mut rows, mut next) = (vec![0; exact.rows.len()], begins.clone());
+    for (at, row) in exact.rows.iter().enumerate() {
+        let place = &mut next[row.of.node.index()];
+        rows[*place] = at as u32;
+        *place += 1;
+    }
+    (rows, begins)
+}
+
+/// The functions that took any cycles, most of their own first. `instructions`: those of the profile, which each belong to
+/// one function whatever called it.
 #[must_use]
-pub fn functions(exact: &ExactProfile, map: &FunctionMap) -> Vec<FunctionTime> {
+pub fn functions(
+    exact: &ExactProfile,
+    instructions: &[InstructionTime],
+    map: &FunctionMap,
+) -> Vec<FunctionTime> {
     let mut times: FxHashMap<usize, FunctionTime> = FxHashMap::default();
     let nodes = exact.contexts.nodes();
     let of_node: Vec<Option<usize>> = nodes.iter().map(|node| map.find(node.entry)).collect();
-    // The rows of each context lie together.
-    let mut rows: Vec<u32> = (0..exact.rows.len() as u32).collect();
-    rows.sort_by_key(|&at| exact.rows[at as usize].of.node);
-    let of = |at: u32| exact.rows[at as usize].of.node.index();
+    let (rows, begins) = by_context(exact);
     // A call of a part that lies elsewhere is none of the function.
     let is_entry = |pc| map.part(pc).is_none();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
@@ -216,6 +237,13 @@ pub fn functions(exact: &ExactProfile, map: &FunctionMap) -> Vec<FunctionTime> {
         own: Stack::default(),
         inclusive_units: 0,
     };
+    for one in instructions {
+        if let Some(function) = map.find(one.key.pc) {
+            let time = times.entry(function).or_insert_with(|| new(function));
+            time.commits += one.commits;
+            time.own.merge(&one.stack);
+        }
+    }
     // Depth first: how often each function is on the path to where the walk is, and the nodes on that path.
     let mut on_path: FxHashMap<usize, u32> = FxHashMap::default();
     let mut path: Vec<usize> = Vec::new();
@@ -238,26 +266,24 @@ pub fn functions(exact: &ExactProfile, map: &FunctionMap) -> Vec<FunctionTime> {
                     }
                 }
                 path.push(node);
-                let first = rows.partition_point(|&at| of(at) < node);
-                for &at in rows[first..].iter().take_while(|&&at| of(at) == node) {
+                for &at in &rows[begins[node]..begins[node + 1]] {
                     let row = &exact.rows[at as usize];
                     let units = row.units();
                     inclusive[node] += units;
                     let pc = row.of.key.pc;
-                    let here = of_node[node].filter(|&at| {
+                    // The function that was called is on the path.
+                    let is_here = of_node[node].is_some_and(|at| {
                         let Function { entry, end, .. } = map.functions()[at];
                         (entry..end).contains(&pc)
                     });
-                    let Some(function) = here.or_else(|| map.find(pc)) else {
+                    if is_here {
                         continue;
-                    };
-                    let time = times.entry(function).or_insert_with(|| new(function));
-                    time.commits += row.commits;
-                    for &(spent, events, units) in &row.cells {
-                        time.own.add(spent, events, units);
                     }
-                    if !on_path.contains_key(&function) {
+                    if let Some(function) = map.find(pc)
+                        && !on_path.contains_key(&function)
+                    {
                         // Execution came there without a call.
+                        let time = times.entry(function).or_insert_with(|| new(function));
                         time.inclusive_units += units;
                     }
                 }

@@ -138,7 +138,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         charged.print(&mut out)?;
     }
     if let Some(path) = &args.json {
-        let times = functions(&truth.exact, &map);
+        let times = functions(&truth.exact, &instructions, &map);
         json::write(&shown, &times, (&opinions, &contended), path)?;
     }
     if let Some(folder) = &args.save {
@@ -342,7 +342,7 @@ pub(super) fn mostly(stack: &Stack) -> String {
 
 fn tables(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
     let top = shown.args.top;
-    let times = functions(&shown.truth.exact, shown.map);
+    let times = functions(&shown.truth.exact, shown.instructions, shown.map);
     function_table(shown, &times[..top.min(times.len())], times.len(), out)?;
     let lines = lines(shown.instructions, shown.image);
     if !lines.is_empty() {
