@@ -22,6 +22,7 @@ mod listed;
 mod litmus;
 mod overlap;
 mod programs;
+mod readme;
 mod real_programs;
 mod reproduce;
 mod sampled;
