@@ -452,7 +452,10 @@ fn slots_of_cores_that_differ_are_their_own_widths_and_cycles() {
     let printed = format!("CPI stack: {:.4} cycles an instruction, in", 1.0 / ipc);
     assert!(run.stderr.contains(&printed), "{printed}: {}", run.stderr);
     let in_table = |core: &str| {
-        let rows = run.stderr.lines().map(|line| line.split_whitespace());
+        let rows = run.stderr.lines();
+        let rows = rows.skip_while(|line| !line.starts_with("core  instructions"));
+        let rows = rows.take_while(|line| !line.is_empty());
+        let rows = rows.map(|line| line.split_whitespace());
         rows.filter(|row| row.clone().next() == Some(core)).count()
     };
     assert_eq!((in_table("0"), in_table("1")), (1, 1), "{}", run.stderr);
