@@ -71,7 +71,18 @@ impl FunctionMap {
     pub fn new(image: &ProgramImage, exact: &ExactProfile) -> Self {
         let mut map = FunctionMap::named(image);
         let mut unnamed: Vec<u64> = exact.rows.iter().map(|row| row.of.key.pc).collect();
-        unnamed.retain(|&pc| map.find(pc).is_none());
+        // The next row is mostly of the same function.
+        let mut last = 0..0;
+        unnamed.retain(|&pc| {
+            if last.contains(&pc) {
+                return false;
+            }
+            let found = map.find(pc);
+            if let Some(at) = found {
+                last = map.functions[at].entry..map.functions[at].end;
+            }
+            found.is_none()
+        });
         if unnamed.is_empty() {
             return map;
         }
