@@ -75,11 +75,15 @@ fn what_a_guest_shows_is_seen_and_changes_nothing() {
         let text = observed(&[]);
         assert_eq!(text.lines().next(), alone.lines().next());
         // Samples, cycles, precision, then samples and cycles with all that was called.
-        // From another core a tag is as old as its line takes to come, and longer where the program asks for it, too.
-        let of_heavy = if *placement == "cmp" { 85.0 } else { 90.0 };
+        // From another core a tag is as old as its line takes to come, and a read that meets a store of the program has the
+        // tag behind it: short stretches between two stores are seen less often than they last.
+        let (of_heavy, off) = match *placement {
+            "cmp" => (85.0, 7.0),
+            _ => (90.0, 4.0),
+        };
         for (name, precision) in [("light", 75.0), ("heavy", of_heavy), ("outer", 0.0)] {
             let shares = row(&text, name);
-            assert!((shares[0] - shares[1]).abs() < 4.0, "{name}: {text}");
+            assert!((shares[0] - shares[1]).abs() < off, "{name}: {text}");
             assert!(shares[2] > precision, "{name}: {text}");
         }
         // Three times the work.

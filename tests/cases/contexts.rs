@@ -299,3 +299,31 @@ fn debug_information_beside_the_program_is_read() {
     assert_ne!(run.code, 0);
     assert!(run.stderr.contains("no line table"), "{}", run.stderr);
 }
+
+/// What several contexts did at the same time is exported by thread, each cycle of a thread once.
+#[test]
+fn exports_of_several_contexts_have_a_root_for_each_thread() {
+    let program = build(Isa::Riscv64, "profiled_threads.c", &["-O1", "-pthread"]);
+    for machine in ["cmp-4", "smt-2"] {
+        let hps = Hps::new();
+        profile(
+            &hps,
+            &["--machine", machine, "--export", "s.folded"],
+            &[&program],
+        );
+        let stacks = stacks(&hps, "s.folded");
+        let document = std::fs::read(hps.path("exact.json")).expect("a profile");
+        let document: Value = serde_json::from_slice(&document).expect("JSON");
+        let sum: u64 = stacks.iter().map(|(_, weight)| weight).sum();
+        assert_eq!(Some(sum), document["cycles"].as_u64(), "{machine}");
+        let threads: BTreeSet<&str> = (0..4)
+            .map(|number| {
+                let work = format!("work_{number}");
+                let of_work = stacks.iter().find(|(stack, _)| stack.contains(&work));
+                let (stack, _) = of_work.unwrap_or_else(|| panic!("{machine}: {work}"));
+                stack[0].as_str()
+            })
+            .collect();
+        assert_eq!(threads.len(), 4, "{machine}: {threads:?}");
+    }
+}

@@ -83,10 +83,18 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     let periods = periods(args, &profilers)?;
     let samplers = profilers.iter().zip(&periods);
     let samplers = samplers.map(|(profiler, &period)| ((profiler.policy)(), period));
+    let has_one_context = machine.config.chip.processors() == 1;
+    if args.timeline && !has_one_context {
+        bail!(
+            "--timeline: {} has several contexts, whose phases are not told; name a machine with one core of one context",
+            machine.config.name
+        );
+    }
+    let is_kept = !exports.is_empty() || args.save.is_some();
     let watch = Watch {
         contexts: true,
-        // What is exported tells of phases, too.
-        timeline: args.timeline || !exports.is_empty() || args.save.is_some(),
+        // What is exported tells of phases, too, where one context has them.
+        timeline: args.timeline || (is_kept && has_one_context),
         samplers: samplers.collect(),
         program: args.process,
         ..Watch::default()
