@@ -145,8 +145,8 @@ fn by_core(touches: &[Touch]) -> Vec<CoreDocument> {
     cores.into_values().collect()
 }
 
-/// A table for standard error; nothing if no core took a line from another one.
-pub fn table(lines: &[LineDocument]) -> String {
+/// A table for people; nothing if no core took a line from another one. `option`: what writes all lines.
+pub fn table(lines: &[LineDocument], option: &str) -> String {
     if lines.is_empty() {
         return String::new();
     }
@@ -204,7 +204,7 @@ pub fn table(lines: &[LineDocument]) -> String {
     let more = lines.len().saturating_sub(SHOWN.0);
     let rest = match more {
         0 => String::new(),
-        _ => format!("(--stats-out has {more} more lines)\n"),
+        _ => format!("({option} has {more} more lines)\n"),
     };
     format!(
         "\nLines that cores took from each other, most cycles waited first\n{}{rest}",

@@ -137,7 +137,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     }
     let ran = &truth.ran;
     let contended = contention::contended(&ran.timing.contended, &subject.image, &ran.process);
-    write!(out, "{}", contention::table(&contended))?;
+    write!(out, "{}", contention::table(&contended, "--json"))?;
     let opinions = opinions(&shown, &run);
     if !opinions.is_empty() {
         opinion_table(&opinions, &mut out)?;
