@@ -333,12 +333,14 @@ impl Level1 {
             return false;
         };
         let pass = &mut self.passes[at];
-        let may = pass.is_awaited || now < pass.until;
-        pass.is_awaited = false;
+        let is_within = now < pass.until;
+        // A store that has waited was counted when it asked.
+        let has_waited = std::mem::take(&mut pass.is_awaited);
+        self.stats.write_access_events += u64::from(is_within && !has_waited);
         if pass.until <= now {
             self.passes.swap_remove(at);
         }
-        may
+        has_waited || is_within
     }
 
     /// Whether it has any line of the level 2 cache's line at an address.
