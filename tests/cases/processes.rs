@@ -407,6 +407,19 @@ fn many_children_of_a_process_see_what_was_there_when_they_were_made() {
     }
 }
 
+/// A kernel of Linux printed the expected lines; QEMU on it prints the same.
+#[test]
+fn watches_are_told_what_linux_tells_them() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "inotify.c", &["-w", "-pthread"]);
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().display().to_string();
+        let run = run(MODES[0], &["--root", &folder, "--writable"], &[&program]);
+        let expected = include_str!("guest/inotify.txt");
+        assert_eq!(text(&run), expected, "{isa:?}: {}", run.stderr);
+    }
+}
+
 /// A kernel of Linux printed the expected lines for root and for another user. (Alpha has no `clone3`.)
 #[test]
 fn calls_find_and_refuse_what_linux_does() {

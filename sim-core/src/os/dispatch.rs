@@ -56,12 +56,16 @@ impl Linux {
             }
             Some((call, arguments)) => {
                 self.look_at_signals(thread);
+                let foreseen = self.foresee(call, mem, &arguments);
                 let mut result = self.serve(call, thread, mem, &arguments);
                 if let Ok(value) = result
                     && self.mappings.has_files()
                     && let Err(errno) = self.show_changes(mem, call, &arguments, value)
                 {
                     result = Err(errno);
+                }
+                if let Some(foreseen) = foreseen {
+                    self.tell_watches(call, mem, &arguments, &foreseen, result);
                 }
                 if let Some(signal) = self.raised.take() {
                     self.raise_for(thread, signal);
@@ -484,6 +488,9 @@ impl Linux {
             Call::Splice => self.splice(mem, a),
             Call::Tee => self.tee(a),
             Call::Vmsplice => self.vmsplice(mem, a),
+            Call::InotifyInit1 => self.inotify_init(a[0]),
+            Call::InotifyAddWatch => self.inotify_add_watch(mem, a),
+            Call::InotifyRmWatch => self.inotify_rm_watch(a[0], a[1]),
             Call::Signalfd4 => self.signalfd4(mem, a),
             Call::Eventfd => self.eventfd(a[0], 0),
             Call::Eventfd2 => self.eventfd(a[0], a[1]),

@@ -363,6 +363,12 @@ impl FileMappings {
             .collect()
     }
 
+    /// Whether a file is mapped.
+    pub(super) fn holds(&self, identity: (u64, u64)) -> bool {
+        let all = self.ranges.within(0..u64::MAX);
+        all.iter().any(|(_, file)| file.identity == identity)
+    }
+
     /// The files in memory that are mapped or held for mappings.
     pub(super) fn files_in_memory(&self, names: &SharedNames) -> Vec<Arc<File>> {
         let all = self.ranges.within(0..u64::MAX).into_iter();
