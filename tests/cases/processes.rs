@@ -407,6 +407,20 @@ fn many_children_of_a_process_see_what_was_there_when_they_were_made() {
     }
 }
 
+/// A kernel of Linux printed the expected lines, without threads that run at the same time and with them.
+#[test]
+fn locks_with_priority_inheritance_do_what_linux_lets_them_do() {
+    let expected = include_str!("guest/pi_mutexes.txt");
+    let seeded: &[&str] = &["--time-slice", "1500", "--thread-seed", "1"];
+    for isa in Isa::BOTH {
+        let program = build(isa, "pi_mutexes.c", &["-O2", "-w", "-pthread"]);
+        for mode in [MODES[0], seeded, MODES[1], SEVERAL[0], SEVERAL[1]] {
+            let run = run(mode, &[], &[&program]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
 /// A kernel of Linux printed the expected lines; QEMU on it prints the same.
 #[test]
 fn watches_are_told_what_linux_tells_them() {

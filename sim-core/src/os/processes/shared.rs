@@ -12,6 +12,7 @@ use super::super::Linux;
 use super::super::errno::Errno;
 use super::super::file_mappings::MappedFile;
 use super::super::memory_files::new_memory_file;
+use super::super::threads::Threads;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 
 impl Linux {
@@ -90,6 +91,28 @@ impl Linux {
         all.filter(|(_, file)| file.is_shared)
             .map(|(range, file)| (range, place_of(&file)))
             .collect()
+    }
+
+    /// Where a futex lies: the numbers of the processes that have it in their memory, this one first, and its addresses there.
+    pub(in super::super) fn places_of_futex(&self, addr: u64) -> Vec<(u32, u64)> {
+        let mut places = vec![(self.pid, addr)];
+        if self.family.has_others()
+            && let Some((file, place)) = self.mappings.shared_place(addr)
+        {
+            for other in self.family.others() {
+                let addresses = other.mappings.addresses_of(file, place);
+                places.extend(addresses.into_iter().map(|at| (other.pid, at)));
+            }
+        }
+        places
+    }
+
+    /// The threads of a process.
+    pub(in super::super) fn process_threads(&mut self, pid: u32) -> Option<&mut Threads> {
+        if pid == self.pid {
+            return Some(&mut self.threads);
+        }
+        Some(&mut self.family.parked_mut(pid)?.os.threads)
     }
 
     /// Wakes threads that wait at the same place of shared memory in other processes. Returns how many.
