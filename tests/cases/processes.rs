@@ -407,6 +407,21 @@ fn many_children_of_a_process_see_what_was_there_when_they_were_made() {
     }
 }
 
+/// A kernel of Linux printed the expected lines.
+#[test]
+fn private_mappings_show_their_file_until_they_can_be_written() {
+    let expected = include_str!("guest/private_shows.txt");
+    for isa in Isa::BOTH {
+        let program = build(isa, "private_shows.c", &["-O2", "-w"]);
+        for mode in WITH_CHILDREN {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().display().to_string();
+            let run = run(mode, &["--root", &folder, "--writable"], &[&program]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
 /// A kernel of Linux printed the expected lines, without threads that run at the same time and with them.
 #[test]
 fn locks_with_priority_inheritance_do_what_linux_lets_them_do() {

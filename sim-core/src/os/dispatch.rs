@@ -59,7 +59,7 @@ impl Linux {
                 let foreseen = self.foresee(call, mem, &arguments);
                 let mut result = self.serve(call, thread, mem, &arguments);
                 if let Ok(value) = result
-                    && self.mappings.has_files()
+                    && (self.mappings.has_files() || self.family.has_others())
                     && let Err(errno) = self.show_changes(mem, call, &arguments, value)
                 {
                     result = Err(errno);
@@ -364,7 +364,10 @@ impl Linux {
 
     fn serve_memory(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let result = self.serve_mapping(call, mem, a);
-        if matches!(call, Call::Mmap | Call::Munmap | Call::Mremap) {
+        if matches!(
+            call,
+            Call::Mmap | Call::Munmap | Call::Mremap | Call::Mprotect
+        ) {
             self.track_shared(mem);
         }
         result

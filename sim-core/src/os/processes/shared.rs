@@ -42,24 +42,49 @@ impl Linux {
         self.family.changes += 1;
     }
 
-    /// The turn of the process begins: gives its shared mappings what others have changed. Says whether there may be
+    /// A file has been written, or one that is not known.
+    pub(in super::super) fn note_written(&mut self, identity: Option<(u64, u64)>) {
+        /// So many files are told apart.
+        const MOST: usize = 1024;
+        if !self.family.has_others() {
+            return;
+        }
+        self.note_file_changes();
+        let (changes, written) = (self.family.changes, &mut self.family.written);
+        match identity {
+            Some(identity) if written.len() < MOST => {
+                written.insert(identity, changes);
+            }
+            _ => {
+                written.clear();
+                self.family.any_written = changes;
+            }
+        }
+    }
+
+    /// The turn of the process begins: gives its mappings of files what others have changed. Says whether there may be
     /// such a change.
     pub(crate) fn see_changes(&mut self, mem: &mut Memory) -> bool {
         let changes = self.family.changes;
-        if std::mem::replace(&mut self.seen_changes, changes) == changes
-            || !self.mappings.has_files()
-        {
+        let seen = std::mem::replace(&mut self.seen_changes, changes);
+        if seen == changes || !self.mappings.has_files() {
             return false;
         }
         // A file whose size the host does not tell stays as it is.
         let _ = self.mappings.fit(mem, self.abi.page_bytes(), None);
-        if !self.mappings.has_shared() {
+        if !self.mappings.has_shown() {
             return false;
         }
+        let mut is_changed = false;
         for (range, file) in self.mappings.ranges.within(0..u64::MAX) {
-            if !file.is_shared {
+            let written = self.family.written.get(&file.identity);
+            let written = written.copied().unwrap_or(0).max(self.family.any_written);
+            // Private ones can be large, and their files are seldom written.
+            let is_new = file.is_shared || file.shows_file && written > seen;
+            if !is_new {
                 continue;
             }
+            is_changed = true;
             let is_code = mem.permissions(range.start);
             // What cannot be read stays as it is.
             let _ = file.copy_to(mem, range);
@@ -69,7 +94,7 @@ impl Linux {
         }
         // That is the content of the files already.
         mem.take_tracked();
-        true
+        is_changed
     }
 
     /// The shared mappings of the process, and where each begins in a memory that has all files that processes share, one
