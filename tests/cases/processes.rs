@@ -407,6 +407,48 @@ fn many_children_of_a_process_see_what_was_there_when_they_were_made() {
     }
 }
 
+/// A kernel of Linux printed the expected lines.
+#[test]
+fn private_mappings_show_their_file_until_they_can_be_written() {
+    let expected = include_str!("guest/private_shows.txt");
+    for isa in Isa::BOTH {
+        let program = build(isa, "private_shows.c", &["-O2", "-w"]);
+        for mode in WITH_CHILDREN {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().display().to_string();
+            let run = run(mode, &["--root", &folder, "--writable"], &[&program]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
+/// A kernel of Linux printed the expected lines, without threads that run at the same time and with them.
+#[test]
+fn locks_with_priority_inheritance_do_what_linux_lets_them_do() {
+    let expected = include_str!("guest/pi_mutexes.txt");
+    let seeded: &[&str] = &["--time-slice", "1500", "--thread-seed", "1"];
+    for isa in Isa::BOTH {
+        let program = build(isa, "pi_mutexes.c", &["-O2", "-w", "-pthread"]);
+        for mode in [MODES[0], seeded, MODES[1], SEVERAL[0], SEVERAL[1]] {
+            let run = run(mode, &[], &[&program]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
+/// A kernel of Linux printed the expected lines; QEMU on it prints the same.
+#[test]
+fn watches_are_told_what_linux_tells_them() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "inotify.c", &["-w", "-pthread"]);
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().display().to_string();
+        let run = run(MODES[0], &["--root", &folder, "--writable"], &[&program]);
+        let expected = include_str!("guest/inotify.txt");
+        assert_eq!(text(&run), expected, "{isa:?}: {}", run.stderr);
+    }
+}
+
 /// A kernel of Linux printed the expected lines for root and for another user. (Alpha has no `clone3`.)
 #[test]
 fn calls_find_and_refuse_what_linux_does() {

@@ -34,6 +34,12 @@ pub(crate) mod fd {
         }
     }
 
+    impl AsFd for std::fs::File {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            BorrowedFd(std::marker::PhantomData)
+        }
+    }
+
     impl<T: AsFd> AsFd for &T {
         fn as_fd(&self) -> BorrowedFd<'_> {
             (**self).as_fd()

@@ -41,7 +41,7 @@ macro_rules! numbers {
 }
 
 numbers! {
-    17 Getcwd 19 Eventfd2 20 EpollCreate1 21 EpollCtl 22 EpollPwait 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 32 Flock
+    17 Getcwd 19 Eventfd2 20 EpollCreate1 21 EpollCtl 22 EpollPwait 23 Dup 24 Dup3 25 Fcntl 26 InotifyInit1 27 InotifyAddWatch 28 InotifyRmWatch 29 Ioctl 32 Flock
     33 Mknodat 34 Mkdirat 35 Unlinkat 38 Renameat 43 Statfs 44 Fstatfs 45 Truncate 46 Ftruncate 47 Fallocate
     48 Faccessat 49 Chdir 50 Fchdir 51 Chroot 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
     61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64

@@ -1,5 +1,5 @@
 //! The account of what the host keeps for a guest: the memory of its processes, and what lies in pipes, sockets, files in
-//! memory, objects of System V, open files of `/proc`, programs that processes run, and threads.
+//! memory, queues of inotify, objects of System V, open files of `/proc`, programs that processes run, and threads.
 //!
 //! `--memory-limit` is the limit of all together. What lies beside the memory of processes is counted now and then, and
 //! in between what may have come is added, so that a call costs an addition: see [`Linux::charge`].
@@ -91,6 +91,12 @@ impl Linux {
             .limit
             .unwrap_or(account.own_limit)
             .saturating_sub(taken)
+    }
+
+    /// How much more the host may keep for the guest, in bytes.
+    pub(super) fn room_left(&self) -> u64 {
+        self.memory_left()
+            .saturating_sub(self.family.account.mapped)
     }
 
     /// Memory that the guest has and that is free, in bytes, as the program sees it.
@@ -216,6 +222,7 @@ impl OpenFile {
                 true => end.lock().held_bytes(),
                 false => 0,
             },
+            Kind::Inotify(instance) => instance.held_bytes(),
             Kind::MadeText(text) => text.held_bytes() as u64,
             Kind::MadeFolder(folder) => folder.count() as u64 * ENTRY_BYTES,
             _ => 0,

@@ -128,11 +128,12 @@ impl Linux {
         }
     }
 
-    /// `FIONREAD`: bytes in a pipe or a socket, or of a file behind its position.
+    /// `FIONREAD`: bytes in a pipe or a socket, of events, or of a file behind its position.
     fn bytes_to_read(&self, fd: u64) -> Result<u32, Errno> {
         match &self.files.get(fd)?.kind {
             Kind::Pipe(end) => Ok(end.lock().len() as u32),
             Kind::Socket(end) => end.bytes_to_read(),
+            Kind::Inotify(instance) => Ok(instance.bytes_to_read() as u32),
             Kind::File(host) => {
                 let position = (&*host).stream_position()?;
                 Ok(host.metadata()?.len().wrapping_sub(position) as u32)

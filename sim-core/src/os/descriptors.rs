@@ -6,6 +6,7 @@ use super::abi::OpenFlags;
 use super::epoll::Epoll;
 use super::errno::Errno;
 use super::eventfd::EventCounter;
+use super::inotify::{Inotify, Watching};
 use super::listing::Listing;
 use super::locks::Locks;
 use super::made_up::{MadeFolder, MadeText};
@@ -34,6 +35,7 @@ pub(super) enum Kind {
     Epoll(Epoll),
     /// A `signalfd`.
     Signal(SignalFile),
+    Inotify(Inotify),
     /// A `pidfd`.
     Process(ProcessFile),
     /// An event of `perf_event_open`.
@@ -89,6 +91,8 @@ pub(super) struct Descriptors {
     pub(super) has_timers: bool,
     /// A `signalfd` has been open.
     pub(super) has_signals: bool,
+    /// What watches are told.
+    pub(super) watching: Watching,
 }
 
 impl Descriptors {
@@ -115,6 +119,7 @@ impl Descriptors {
     pub(super) fn hand_over(&mut self, to: &mut Descriptors) {
         std::mem::swap(&mut self.files, &mut to.files);
         std::mem::swap(&mut self.locks, &mut to.locks);
+        std::mem::swap(&mut self.watching, &mut to.watching);
         to.numbers = self.numbers;
         to.has_timers = self.has_timers;
         to.has_signals = self.has_signals;
@@ -295,6 +300,9 @@ impl Descriptors {
             self.release_locks_of_open_file(slot);
             let gone = self.files[slot].take();
             self.end_watches(slot);
+            if let Some((file, _)) = &gone {
+                self.notify_close(file);
+            }
             if let Some((file, _)) = gone
                 && let Kind::Socket(end) = file.kind
             {

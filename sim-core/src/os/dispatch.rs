@@ -56,12 +56,16 @@ impl Linux {
             }
             Some((call, arguments)) => {
                 self.look_at_signals(thread);
+                let foreseen = self.foresee(call, mem, &arguments);
                 let mut result = self.serve(call, thread, mem, &arguments);
                 if let Ok(value) = result
-                    && self.mappings.has_files()
+                    && (self.mappings.has_files() || self.family.has_others())
                     && let Err(errno) = self.show_changes(mem, call, &arguments, value)
                 {
                     result = Err(errno);
+                }
+                if let Some(foreseen) = foreseen {
+                    self.tell_watches(call, mem, &arguments, &foreseen, result);
                 }
                 if let Some(signal) = self.raised.take() {
                     self.raise_for(thread, signal);
@@ -360,7 +364,10 @@ impl Linux {
 
     fn serve_memory(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let result = self.serve_mapping(call, mem, a);
-        if matches!(call, Call::Mmap | Call::Munmap | Call::Mremap) {
+        if matches!(
+            call,
+            Call::Mmap | Call::Munmap | Call::Mremap | Call::Mprotect
+        ) {
             self.track_shared(mem);
         }
         result
@@ -484,6 +491,9 @@ impl Linux {
             Call::Splice => self.splice(mem, a),
             Call::Tee => self.tee(a),
             Call::Vmsplice => self.vmsplice(mem, a),
+            Call::InotifyInit1 => self.inotify_init(a[0]),
+            Call::InotifyAddWatch => self.inotify_add_watch(mem, a),
+            Call::InotifyRmWatch => self.inotify_rm_watch(a[0], a[1]),
             Call::Signalfd4 => self.signalfd4(mem, a),
             Call::Eventfd => self.eventfd(a[0], 0),
             Call::Eventfd2 => self.eventfd(a[0], a[1]),

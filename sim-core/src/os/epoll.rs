@@ -98,6 +98,7 @@ fn activity(kind: &Kind, events: u32) -> Option<u64> {
             };
             Some(count(READABLE, counter.writes) + count(WRITABLE, counter.reads))
         }
+        Kind::Inotify(instance) => Some(instance.arrivals),
         Kind::Socket(end) => {
             let wants = |ready: u16| events & u32::from(ready) != 0;
             Some(end.activity(wants(READABLE), wants(WRITABLE)))

@@ -27,8 +27,10 @@ pub(super) struct MappedFile {
     /// Where the file was opened, if it has a place.
     path: Option<GuestPath>,
     offset: u64,
-    /// Changes of the file are seen.
+    /// What is written here is for others, too.
     pub is_shared: bool,
+    /// Changes of the file are seen: it is shared, or private and has never been writable.
+    pub shows_file: bool,
     /// Shared, and the file is open for writing: what is written in memory reaches the file.
     pub writes: bool,
     /// Device and number of the file.
@@ -95,7 +97,7 @@ impl MappedFile {
                 self.skip(part.start - range.start).copy_to(mem, part)?;
             }
         }
-        if self.is_shared && size < before && bytes > 0 {
+        if self.shows_file && size < before && bytes > 0 {
             // The rest of the last page is not the file's any more.
             let rest = range.start + bytes..end;
             let zeros = vec![0; (rest.end - rest.start) as usize];
@@ -178,6 +180,7 @@ impl FileMappings {
             path: path.cloned(),
             offset,
             is_shared,
+            shows_file: is_shared,
             writes,
             identity,
         })
@@ -314,18 +317,28 @@ impl FileMappings {
             .collect()
     }
 
-    /// Which shared mappings show the same places of files as others whose writes reach the file.
+    /// Private mappings in `range` can be written from now on, and keep the content that they have.
+    pub(super) fn keep_content(&mut self, range: Range<u64>) {
+        for (part, mut file) in self.ranges.within(range) {
+            if file.shows_file && !file.is_shared {
+                file.shows_file = false;
+                self.ranges.insert(part, file);
+            }
+        }
+    }
+
+    /// Which mappings show the same places of files as others whose writes reach the file.
     pub(super) fn mirrors(&self) -> Vec<Mirror> {
-        /// With more shared mappings than that, they agree behind calls alone.
+        /// With more mappings than that, they agree behind calls alone.
         const MOST: usize = 256;
         let all = self.ranges.within(0..u64::MAX);
-        let shared: Vec<_> = all.iter().filter(|(_, file)| file.is_shared).collect();
-        if shared.len() > MOST {
+        let shown: Vec<_> = all.iter().filter(|(_, file)| file.shows_file).collect();
+        if shown.len() > MOST {
             return Vec::new();
         }
         let mut mirrors = Vec::new();
-        for (from, source) in shared.iter().filter(|(_, file)| file.writes) {
-            for (to, image) in &shared {
+        for (from, source) in shown.iter().filter(|(_, file)| file.writes) {
+            for (to, image) in &shown {
                 if image.identity != source.identity || from == to {
                     continue;
                 }
@@ -363,6 +376,12 @@ impl FileMappings {
             .collect()
     }
 
+    /// Whether a file is mapped.
+    pub(super) fn holds(&self, identity: (u64, u64)) -> bool {
+        let all = self.ranges.within(0..u64::MAX);
+        all.iter().any(|(_, file)| file.identity == identity)
+    }
+
     /// The files in memory that are mapped or held for mappings.
     pub(super) fn files_in_memory(&self, names: &SharedNames) -> Vec<Arc<File>> {
         let all = self.ranges.within(0..u64::MAX).into_iter();
@@ -373,6 +392,11 @@ impl FileMappings {
     /// There are mappings of files.
     pub(super) fn has_files(&self) -> bool {
         self.ranges.any(|_| true)
+    }
+
+    /// There are mappings that show what files have now.
+    pub(super) fn has_shown(&self) -> bool {
+        self.ranges.any(|file| file.shows_file)
     }
 
     /// There are shared mappings.
@@ -387,7 +411,7 @@ impl FileMappings {
         copy
     }
 
-    /// Gives shared mappings of a file what it has in `span` now, except the one at `except`.
+    /// Gives the mappings that show a file what it has in `span` now, except the one at `except`.
     pub(super) fn refresh(
         &self,
         mem: &mut Memory,
@@ -398,7 +422,7 @@ impl FileMappings {
         for (range, file) in self.ranges.within(0..u64::MAX) {
             let start = span.start.max(file.offset);
             let end = span.end.min(file.offset + (range.end - range.start));
-            if !file.is_shared || file.identity != identity || start >= end {
+            if !file.shows_file || file.identity != identity || start >= end {
                 continue;
             }
             let at = range.start + (start - file.offset);

@@ -209,6 +209,7 @@ impl Linux {
                     Err(Errno::EAGAIN)
                 }
             },
+            Kind::Inotify(_) => self.read_notices(mem, fd, addr, len),
             Kind::Epoll(_) | Kind::Process(_) | Kind::Signal(_) | Kind::Perf(_) => {
                 Err(Errno::EINVAL)
             }
@@ -345,6 +346,7 @@ impl Linux {
                 return Err(Errno::EINVAL);
             }
             Kind::Stdin
+            | Kind::Inotify(_)
             | Kind::Socket(_)
             | Kind::Directory(_)
             | Kind::MadeText(_)
@@ -413,6 +415,7 @@ impl Linux {
             | Kind::Timer(_)
             | Kind::Process(_)
             | Kind::Signal(_)
+            | Kind::Inotify(_)
             | Kind::Perf(_)
             | Kind::Epoll(_) => Ok(0),
             Kind::Place(_) => Err(Errno::EBADF),

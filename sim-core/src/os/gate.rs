@@ -140,6 +140,7 @@ impl Linux {
             | Kind::Epoll(_)
             | Kind::Process(_)
             | Kind::Signal(_)
+            | Kind::Inotify(_)
             | Kind::Perf(_) => DescriptorKind::Event,
             Kind::Null
             | Kind::Zero
@@ -200,6 +201,8 @@ impl Call {
                 | Call::Fsync
                 | Call::Ftruncate
                 | Call::Getdents64
+                | Call::InotifyAddWatch
+                | Call::InotifyRmWatch
                 | Call::Ioctl
                 | Call::Lseek
                 | Call::OsfFstat

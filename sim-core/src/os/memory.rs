@@ -216,9 +216,10 @@ impl Linux {
                 let writes = flags.shared && open.flags.write;
                 let most = self.limits.descriptors();
                 let path = open.path.as_ref();
-                let file = self
-                    .mappings
-                    .hold(host, path, offset, (flags.shared, writes), most)?;
+                let mut file =
+                    self.mappings
+                        .hold(host, path, offset, (flags.shared, writes), most)?;
+                file.shows_file |= prot & PROT_WRITE == 0;
                 Ok(Some(file))
             }
             Kind::Zero => Ok(None),
@@ -289,6 +290,9 @@ impl Linux {
             return Err(Errno::EACCES);
         }
         mem.protect(addr, len, permissions(prot))?;
+        if prot & PROT_WRITE != 0 {
+            self.mappings.keep_content(addr..addr + len);
+        }
         Ok(0)
     }
 

@@ -32,6 +32,7 @@ pub mod flags;
 pub mod gate;
 mod hwprobe;
 mod identity;
+mod inotify;
 mod ipc;
 mod limits;
 mod links;

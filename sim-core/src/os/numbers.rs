@@ -107,6 +107,9 @@ calls! {
     Getxgid "getxgid";
     Getxpid "getxpid";
     Getxuid "getxuid";
+    InotifyAddWatch "inotify_add_watch";
+    InotifyInit1 "inotify_init1";
+    InotifyRmWatch "inotify_rm_watch";
     Ioctl "ioctl";
     Kill "kill";
     Linkat "linkat";

@@ -543,7 +543,7 @@ fn is_proc(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
 }
 
 /// Where the host's kernel says that a descriptor's file is.
-fn host_path(fd: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
+pub(super) fn host_path(fd: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
     Ok(fs::readlinkat(CWD, host_name(fd), Vec::new())?.into_bytes())
 }
 

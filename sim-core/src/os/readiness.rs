@@ -279,6 +279,7 @@ pub(super) fn kind_events(kind: &Kind) -> u16 {
         Kind::Timer(timer) => timer.events(),
         Kind::Event(counter) => counter.events(),
         Kind::Signal(file) => file.events(),
+        Kind::Inotify(instance) => instance.events(),
         Kind::Process(process) => process.events(),
         Kind::Socket(end) => end.events(),
         Kind::Perf(event) => event.events(),

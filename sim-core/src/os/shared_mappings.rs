@@ -1,7 +1,9 @@
 //! Shared mappings of files that the guest may write.
 //!
 //! Mappings are copies of files. Before each system call, pages of shared mappings that were written go to
-//! their file and to its other mappings; after a call that changes a file, its mappings get the new content.
+//! their file and to its other mappings; after a call that changes a file, its mappings get the new content. Private
+//! mappings get it as long as they have never been writable; then they keep the content that they have, also in pages
+//! that the program has not written.
 //! So whoever looks through a call sees what was written. Where two mappings show one place of a file, a store
 //! to one is stored in the other at once ([`Mirror`]).
 
@@ -47,6 +49,7 @@ impl Linux {
                 let _ = file
                     .host()
                     .write_all_at(&bytes[..room as usize], file.offset());
+                self.note_written(Some(file.identity));
                 if !counts {
                     self.charge_anyway(room);
                 }
@@ -75,8 +78,8 @@ impl Linux {
         }
     }
 
-    /// Lets mappings end where their files end now that a call may have changed sizes, and gives shared ones what it has
-    /// changed. `result` is the call's.
+    /// Lets mappings end where their files end now that a call may have changed sizes, and gives those that show their files
+    /// what it has changed. `result` is the call's.
     pub(super) fn show_changes(
         &mut self,
         mem: &mut Memory,
@@ -93,6 +96,10 @@ impl Linux {
             }
             Call::CopyFileRange | Call::Splice => (a[2], Some(ALL)),
             Call::Truncate | Call::Openat => {
+                let empties = || self.abi.open_rules().decode(a[2]).truncate;
+                if call == Call::Truncate || empties() {
+                    self.note_written(None);
+                }
                 return self.mappings.fit(mem, self.abi.page_bytes(), None);
             }
             _ => return Ok(()),
@@ -109,6 +116,7 @@ impl Linux {
             }
         };
         let identity = super::file_mappings::identity(host)?;
+        self.note_written(Some(identity));
         self.mappings
             .fit(mem, self.abi.page_bytes(), Some(identity))?;
         self.mappings.refresh(mem, identity, span, u64::MAX)?;

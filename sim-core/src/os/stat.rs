@@ -75,6 +75,7 @@ fn special_stat(kind: &Kind, number: u64) -> FileStat {
         | Kind::Epoll(_)
         | Kind::Process(_)
         | Kind::Signal(_)
+        | Kind::Inotify(_)
         | Kind::Perf(_) => 0o600,
         Kind::Socket(_) => S_IFSOCK | 0o777,
         _ => S_IFIFO | 0o600,

@@ -237,7 +237,7 @@ impl Linux {
     }
 
     /// Whether the process may open the file so.
-    fn permit(&self, node: &Node, flags: OpenFlags) -> Result<(), Errno> {
+    pub(super) fn permit(&self, node: &Node, flags: OpenFlags) -> Result<(), Errno> {
         let mode = mode_of(&node.stat, self.writable);
         let allowed = self.credentials.access(mode, self.owner, false);
         let lacks = |wanted, bit| wanted && allowed & bit == 0;

@@ -477,7 +477,10 @@ fn stores_use_a_line_until_the_next_question_for_it_is_there() {
             caches.access(1, WORD + 8 * (cycle % 4), true);
             assert_eq!((caches.now, transfers(&caches)), (cycle, before));
         }
-        let written = caches.cores[1].stats(&caches.shared).l1d.write_access_events;
+        let written = caches.cores[1]
+            .stats(&caches.shared)
+            .l1d
+            .write_access_events;
         assert_eq!(written, keep);
         caches.now = comes + keep;
         caches.access(1, WORD, true);

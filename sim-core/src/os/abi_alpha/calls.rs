@@ -52,9 +52,9 @@ numbers! {
     378 Gettid 379 Readahead 381 Tkill 394 Futex 395 SchedSetaffinity 396 SchedGetaffinity 405 ExitGroup
     407 EpollCreate 408 EpollCtl 409 EpollWait 411 SetTidAddress 413 Fadvise64 419 ClockSettime 420 ClockGettime
     421 ClockGetres 422 ClockNanosleep 424 Tgkill
-    427 Fstat64 447 Fdatasync 450 Openat 451 Mkdirat 452 Mknodat 453 Fchownat 455 Fstatat64 456 Unlinkat
+    427 Fstat64 445 InotifyAddWatch 446 InotifyRmWatch 447 Fdatasync 450 Openat 451 Mkdirat 452 Mknodat 453 Fchownat 455 Fstatat64 456 Unlinkat
     457 Renameat 460 Readlinkat 461 Fchmodat 462 Faccessat 463 Pselect6 464 Ppoll 466 SetRobustList 468 Splice 470 Tee 471 Vmsplice 469 SyncFileRange 473 Getcpu
-    474 EpollPwait 475 Utimensat 478 Eventfd 480 Fallocate 485 Eventfd2 486 EpollCreate1 487 Dup3 488 Pipe2 490 Preadv
+    474 EpollPwait 475 Utimensat 478 Eventfd 480 Fallocate 485 Eventfd2 486 EpollCreate1 487 Dup3 488 Pipe2 489 InotifyInit1 490 Preadv
     491 Pwritev 496 Prlimit64 500 Syncfs 510 Renameat2 511 Getrandom 512 MemfdCreate 517 Membarrier 518 Mlock2
     519 CopyFileRange 520 Preadv2 521 Pwritev2 522 Statx 527 Rseq 530 Getegid 531 Geteuid 532 Getppid
     97 Socket 98 Connect 99 Accept 104 Bind 105 Setsockopt 106 Listen 113 Recvmsg 114 Sendmsg 118 Getsockopt
@@ -133,6 +133,8 @@ pub(super) fn linux_call(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
         454 => Some((Call::Utimensat, a)),
         // signalfd
         476 => Some((Call::Signalfd4, [a[0], a[1], a[2], 0, 0, 0])),
+        // inotify_init
+        444 => Some((Call::InotifyInit1, [0; 6])),
         _ => own(number)
             .map(|call| (call, a))
             .or_else(|| common_call(number, a)),

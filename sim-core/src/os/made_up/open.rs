@@ -372,6 +372,7 @@ impl Linux {
             Kind::Perf(_) => "anon_inode:[perf_event]".to_owned(),
             Kind::Process(_) => "anon_inode:[pidfd]".to_owned(),
             Kind::Epoll(_) => "anon_inode:[eventpoll]".to_owned(),
+            Kind::Inotify(_) => "anon_inode:inotify".to_owned(),
             Kind::Signal(_) => "anon_inode:[signalfd]".to_owned(),
             Kind::Socket(_) => format!("socket:[{number}]"),
             Kind::File(_) => "/memfd: (deleted)".to_owned(),

@@ -59,6 +59,7 @@ impl Linux {
         self.release_robust_lists(thread, mem);
         self.write_back(mem);
         self.files.close_all(false);
+        self.end_watches();
         self.undo_semaphores();
         self.give_memory_back(mem);
         self.leave_children();

@@ -327,6 +327,7 @@ impl Linux {
         self.write_back(mem);
         self.give_memory_back(mem);
         self.files.close_all(true);
+        self.end_watches();
         self.wake_on_files();
         self.exe.clone_from(&execution.exe);
         self.heap = Heap::new(heap_start);

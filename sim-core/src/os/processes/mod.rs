@@ -105,6 +105,9 @@ pub(crate) struct Family {
     changes: u64,
     /// How often a process has stored into shared memory in a turn.
     pub(super) stores: u64,
+    /// When each file was written last, by `changes`, by device and number; for want of room a file that is not known.
+    written: BTreeMap<(u64, u64), u64>,
+    any_written: u64,
     /// Numbers of files that processes have shared in memory, in the order in which they did, by device and number.
     pub(super) shared_files: BTreeMap<(u64, u64), u64>,
     /// How many address spaces there have been besides the first one.
@@ -154,6 +157,8 @@ impl Family {
             shared_names: SharedNames::default(),
             changes: 0,
             stores: 0,
+            written: BTreeMap::new(),
+            any_written: 0,
             shared_files: BTreeMap::new(),
             spaces: 0,
             images: Images::default(),

@@ -12,6 +12,7 @@ use super::super::Linux;
 use super::super::errno::Errno;
 use super::super::file_mappings::MappedFile;
 use super::super::memory_files::new_memory_file;
+use super::super::threads::Threads;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 
 /// What may have changed in shared mappings since the last turn of a process.
@@ -52,22 +53,48 @@ impl Linux {
         self.family.changes += 1;
     }
 
-    /// The turn of the process begins: gives its shared mappings what others have changed. Says what that may be.
+    /// A file has been written, or one that is not known.
+    pub(in super::super) fn note_written(&mut self, identity: Option<(u64, u64)>) {
+        /// So many files are told apart.
+        const MOST: usize = 1024;
+        if !self.family.has_others() {
+            return;
+        }
+        self.note_file_changes();
+        let (changes, written) = (self.family.changes, &mut self.family.written);
+        match identity {
+            Some(identity) if written.len() < MOST => {
+                written.insert(identity, changes);
+            }
+            _ => {
+                written.clear();
+                self.family.any_written = changes;
+            }
+        }
+    }
+
+    /// The turn of the process begins: gives its mappings of files what others have changed. Says what that may be.
     pub(crate) fn see_changes(&mut self, mem: &mut Memory) -> Changes {
         let (changes, stores) = (self.family.changes, self.family.stores);
-        let seen = std::mem::replace(&mut self.seen_changes, (changes, stores));
-        if seen.0 == changes || !self.mappings.has_files() {
+        let (seen, seen_stores) = std::mem::replace(&mut self.seen_changes, (changes, stores));
+        if seen == changes || !self.mappings.has_files() {
             return Changes::None;
         }
         // A file whose size the host does not tell stays as it is.
         let _ = self.mappings.fit(mem, self.abi.page_bytes(), None);
-        if !self.mappings.has_shared() {
+        if !self.mappings.has_shown() {
             return Changes::None;
         }
+        let mut is_changed = false;
         for (range, file) in self.mappings.ranges.within(0..u64::MAX) {
-            if !file.is_shared {
+            let written = self.family.written.get(&file.identity);
+            let written = written.copied().unwrap_or(0).max(self.family.any_written);
+            // Private ones can be large, and their files are seldom written.
+            let is_new = file.is_shared || file.shows_file && written > seen;
+            if !is_new {
                 continue;
             }
+            is_changed = true;
             let is_code = mem.permissions(range.start);
             // What cannot be read stays as it is.
             let _ = file.copy_to(mem, range);
@@ -77,9 +104,10 @@ impl Linux {
         }
         // That is the content of the files already.
         mem.take_tracked();
-        match seen.1 == stores {
-            true => Changes::OfCalls,
-            false => Changes::OfStores,
+        match (is_changed, seen_stores == stores) {
+            (false, _) => Changes::None,
+            (true, true) => Changes::OfCalls,
+            (true, false) => Changes::OfStores,
         }
     }
 
@@ -107,6 +135,28 @@ impl Linux {
         all.filter(|(_, file)| file.is_shared)
             .map(|(range, file)| (range, place_of(&file)))
             .collect()
+    }
+
+    /// Where a futex lies: the numbers of the processes that have it in their memory, this one first, and its addresses there.
+    pub(in super::super) fn places_of_futex(&self, addr: u64) -> Vec<(u32, u64)> {
+        let mut places = vec![(self.pid, addr)];
+        if self.family.has_others()
+            && let Some((file, place)) = self.mappings.shared_place(addr)
+        {
+            for other in self.family.others() {
+                let addresses = other.mappings.addresses_of(file, place);
+                places.extend(addresses.into_iter().map(|at| (other.pid, at)));
+            }
+        }
+        places
+    }
+
+    /// The threads of a process.
+    pub(in super::super) fn process_threads(&mut self, pid: u32) -> Option<&mut Threads> {
+        if pid == self.pid {
+            return Some(&mut self.threads);
+        }
+        Some(&mut self.family.parked_mut(pid)?.os.threads)
     }
 
     /// Wakes threads that wait at the same place of shared memory in other processes. Returns how many.

@@ -31,9 +31,9 @@ pub(in super::super) mod flag {
 }
 
 /// In the word of a robust futex: the number of its owner, that the owner has died, that somebody waits.
-const FUTEX_TID: u32 = 0x3fff_ffff;
-const FUTEX_OWNER_DIED: u32 = 0x4000_0000;
-const FUTEX_WAITERS: u32 = 0x8000_0000;
+pub(super) const FUTEX_TID: u32 = 0x3fff_ffff;
+pub(super) const FUTEX_OWNER_DIED: u32 = 0x4000_0000;
+pub(super) const FUTEX_WAITERS: u32 = 0x8000_0000;
 
 /// What `clone` and `clone3` are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,6 +204,7 @@ impl Linux {
             return Ok(SyscallResult::Exit(code));
         }
         self.release_robust_list(thread.tid, thread.robust_list, mem);
+        self.release_locks(thread.tid, mem);
         let clear_tid = thread.clear_tid;
         if clear_tid != 0 && mem.write_bytes(clear_tid, &[0; 4]).is_ok() {
             self.wake_futex(clear_tid, 1, u32::MAX);
@@ -235,8 +236,11 @@ impl Linux {
         all.push((thread.tid, thread.robust_list));
         let parked = self.threads.all_parked();
         all.extend(parked.map(|thread| (thread.tid, thread.robust_list)));
+        // Whoever waits in this process ends with it.
+        self.threads.pi = Default::default();
         for (tid, head) in all {
             self.release_robust_list(tid, head, mem);
+            self.release_locks(tid, mem);
         }
     }
 

@@ -18,11 +18,15 @@ const WAKE: u32 = 1;
 const REQUEUE: u32 = 3;
 const CMP_REQUEUE: u32 = 4;
 const WAKE_OP: u32 = 5;
+const LOCK_PI: u32 = 6;
+const UNLOCK_PI: u32 = 7;
+const TRYLOCK_PI: u32 = 8;
 const WAIT_BITSET: u32 = 9;
 const WAKE_BITSET: u32 = 10;
+const WAIT_REQUEUE_PI: u32 = 11;
+const CMP_REQUEUE_PI: u32 = 12;
+const LOCK_PI2: u32 = 13;
 const ALL_BITS: u32 = u32::MAX;
-/// The commands with priority inheritance: lock, unlock, try to lock, and their requeues.
-const PRIORITY_INHERITANCE: [u32; 6] = [6, 7, 8, 11, 12, 13];
 
 /// Who waits at each address, in the order in which they came.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +46,11 @@ impl Futexes {
                 self.queues.remove(&addr);
             }
         }
+    }
+
+    /// Whether somebody waits at an address.
+    pub(super) fn is_waited_at(&self, addr: u64) -> bool {
+        self.queues.contains_key(&addr)
     }
 
     /// The first one there that waits for one of `bits`.
@@ -95,11 +104,7 @@ impl Linux {
         let [addr, operation, value, timeout, second, third] = *a;
         let operation = operation as u32;
         let command = operation & !(PRIVATE | CLOCK_REALTIME);
-        if PRIORITY_INHERITANCE.contains(&command) {
-            self.warn_once("futexes with priority inheritance are refused (ENOSYS)");
-            return Err(Errno::ENOSYS);
-        }
-        let may_be_realtime = matches!(command, WAIT | WAIT_BITSET);
+        let may_be_realtime = matches!(command, WAIT | WAIT_BITSET | WAIT_REQUEUE_PI | LOCK_PI2);
         if operation & CLOCK_REALTIME != 0 && !may_be_realtime {
             return Err(Errno::ENOSYS);
         }
@@ -117,6 +122,9 @@ impl Linux {
                     command == CMP_REQUEUE && mem.read::<4>(addr)? as u32 != third as u32;
                 mem.readable(addr, 4)?;
                 mem.readable(second, 4)?;
+                if self.threads.pi.is_waited_at(addr) {
+                    return Err(Errno::EINVAL);
+                }
                 if (value as i32) < 0 || (timeout as i32) < 0 || second % 4 != 0 {
                     return Err(Errno::EINVAL);
                 }
@@ -128,6 +136,18 @@ impl Linux {
                 // REQUEUE tells only of those that were woken.
                 Ok(woken + if command == CMP_REQUEUE { moved } else { 0 })
             }
+            LOCK_PI | LOCK_PI2 => {
+                let is_realtime = command == LOCK_PI || operation & CLOCK_REALTIME != 0;
+                let until = self.futex_end(mem, timeout, is_realtime)?;
+                self.futex_lock(mem, addr, until, false)
+            }
+            TRYLOCK_PI => self.futex_lock(mem, addr, None, true),
+            UNLOCK_PI => self.futex_unlock(mem, addr),
+            WAIT_REQUEUE_PI => {
+                let until = self.futex_end(mem, timeout, operation & CLOCK_REALTIME != 0)?;
+                self.futex_wait_to_move(mem, (addr, second), value, until)
+            }
+            CMP_REQUEUE_PI => self.futex_move(mem, (addr, second), (value, timeout), third as u32),
             WAKE_OP => self.futex_wake_op(mem, [addr, second], [value, timeout], third as u32),
             _ => Err(Errno::ENOSYS),
         }
@@ -153,18 +173,11 @@ impl Linux {
         }
         let until = match timeout {
             0 => None,
-            at => {
+            at if !is_absolute => {
                 let nanos = TimeFormat::Nanoseconds.read(mem, at)?;
-                let epoch_ns = match operation & CLOCK_REALTIME {
-                    0 => 0,
-                    _ => self.start_ns,
-                };
-                Some(if is_absolute {
-                    nanos.saturating_sub(epoch_ns)
-                } else {
-                    self.now_ns.saturating_add(nanos)
-                })
+                Some(self.now_ns.saturating_add(nanos))
             }
+            at => self.futex_end(mem, at, operation & CLOCK_REALTIME != 0)?,
         };
         if mem.read::<4>(addr)? as u32 != value as u32 {
             return Err(Errno::EAGAIN);
@@ -175,8 +188,24 @@ impl Linux {
         Err(self.must_wait(WaitFor::Futex { addr, bits }, until))
     }
 
+    /// The end of a wait at an absolute time, which lies at `at`, in simulated nanoseconds; a null address is none.
+    fn futex_end(&self, mem: &Memory, at: u64, is_realtime: bool) -> Result<Option<u64>, Errno> {
+        if let Some(resumed) = self.resumed {
+            return Ok(resumed.until_ns);
+        }
+        if at == 0 {
+            return Ok(None);
+        }
+        let nanos = TimeFormat::Nanoseconds.read(mem, at)?;
+        let epoch_ns = if is_realtime { self.start_ns } else { 0 };
+        Ok(Some(nanos.saturating_sub(epoch_ns)))
+    }
+
     fn futex_wake(&mut self, mem: &Memory, addr: u64, most: u64, bits: u32) -> Result<u64, Errno> {
         mem.readable(addr, 4)?;
+        if self.threads.pi.is_waited_at(addr) {
+            return Err(Errno::EINVAL);
+        }
         // As in Linux, a count below one wakes one.
         let most = (most as i32).max(1) as u64;
         Ok(self.wake_futex(addr, most, bits))

@@ -8,6 +8,7 @@
 mod clone;
 mod contexts;
 mod futex;
+mod pi;
 mod signal;
 mod tables;
 mod wait;
@@ -17,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(super) use self::clone::{Request, flag};
 use self::contexts::Contexts;
 use self::futex::Futexes;
+use self::pi::PiFutexes;
 pub use self::tables::ThreadTables;
 pub(crate) use self::wait::Blocked;
 pub(super) use self::wait::{Resumed, WaitFor};
@@ -64,6 +66,7 @@ pub(crate) struct Threads {
     /// Those that wait for what another thread may do to a file.
     on_files: Vec<u32>,
     futexes: Futexes,
+    pi: PiFutexes,
     last_tid: u32,
     rules: ThreadRules,
     random: Option<Random>,
@@ -84,6 +87,7 @@ impl Threads {
             sleeping: BTreeSet::new(),
             on_files: Vec::new(),
             futexes: Futexes::default(),
+            pi: PiFutexes::default(),
             last_tid: PID,
             rules,
             random: rules.seed.map(Random::new),
@@ -122,6 +126,7 @@ impl Threads {
         self.sleeping.clear();
         self.on_files.clear();
         self.futexes = Futexes::default();
+        self.pi = PiFutexes::default();
         self.first_code = None;
     }
 
@@ -186,6 +191,8 @@ impl Threads {
                 match blocked.waits_for {
                     WaitFor::File(_) => self.on_files.push(tid),
                     WaitFor::Futex { addr, bits } => self.futexes.wait(addr, tid, bits),
+                    WaitFor::Lock { addr, owner, .. } => self.pi.wait_for_lock(addr, owner, tid),
+                    WaitFor::Move { addr, lock } => self.pi.wait_to_move(addr, lock, tid),
                     WaitFor::Signal { .. } | WaitFor::Child | WaitFor::Time => {}
                 }
             }
@@ -240,6 +247,8 @@ impl Threads {
         match blocked.waits_for {
             WaitFor::File(_) => self.on_files.retain(|other| *other != tid),
             WaitFor::Futex { addr, .. } => self.futexes.forget(addr, tid),
+            WaitFor::Lock { addr, .. } => self.pi.leave_lock(addr, tid),
+            WaitFor::Move { addr, .. } => self.pi.leave_condition(addr, tid),
             WaitFor::Signal { .. } | WaitFor::Child | WaitFor::Time => {}
         }
     }

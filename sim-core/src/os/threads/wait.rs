@@ -21,6 +21,14 @@ pub(crate) enum WaitFor {
     File(&'static str),
     /// A futex that another thread wakes with one of these bits.
     Futex { addr: u64, bits: u32 },
+    /// A lock with priority inheritance that its owner gives back; whether the thread was moved there from another futex.
+    Lock {
+        addr: u64,
+        owner: u32,
+        is_moved: bool,
+    },
+    /// To be moved from a futex to a lock.
+    Move { addr: u64, lock: u64 },
     /// A signal: one with a handler, or one of a set.
     Signal { set: u64, what: &'static str },
     /// The end of a child process.
@@ -37,13 +45,33 @@ impl WaitFor {
             _ => 0,
         }
     }
+
+    /// Whether the call is made again after a handler, whose action asks for that or not.
+    fn is_restarted(self, action_restarts: bool) -> bool {
+        match self {
+            WaitFor::Lock { is_moved, .. } => !is_moved,
+            WaitFor::Move { .. } => true,
+            _ => action_restarts,
+        }
+    }
+
+    /// What the call returns if a handler ends the wait.
+    fn interrupted(self) -> Errno {
+        match self {
+            WaitFor::Lock { .. } => Errno::EAGAIN,
+            _ => Errno::EINTR,
+        }
+    }
 }
 
 impl fmt::Display for WaitFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WaitFor::File(what) | WaitFor::Signal { what, .. } => f.write_str(what),
-            WaitFor::Futex { addr, .. } => {
+            WaitFor::Lock { addr, owner, .. } => {
+                write!(f, "the lock at {addr:#x}, which thread {owner} holds")
+            }
+            WaitFor::Futex { addr, .. } | WaitFor::Move { addr, .. } => {
                 write!(f, "the futex at {addr:#x}, which no other thread can wake")
             }
             WaitFor::Child => f.write_str("the end of a child process"),
@@ -82,6 +110,8 @@ impl Blocked {
 /// What a call learns of its wait when it is served again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resumed {
+    /// What it waited for last.
+    pub waits_for: WaitFor,
     /// The end of the wait, as it was when the call was made.
     pub until_ns: Option<u64>,
     /// What it waited for has come.
@@ -130,10 +160,11 @@ impl Linux {
             self.gathers = None;
             if blocked.done > 0 {
                 self.abi.set_result(&mut thread.hart, Ok(blocked.done));
-            } else if action_restarts && call.is_restarted() {
+            } else if blocked.waits_for.is_restarted(action_restarts) && call.is_restarted() {
                 thread.hart.pc = thread.hart.pc.wrapping_sub(CALL_BYTES);
             } else {
-                self.abi.set_result(&mut thread.hart, Err(Errno::EINTR));
+                let refusal = blocked.waits_for.interrupted();
+                self.abi.set_result(&mut thread.hart, Err(refusal));
             }
             return Ok(self.end_call(thread, mem));
         }
@@ -151,6 +182,7 @@ impl Linux {
             None => Ok(self.end_call(thread, mem)),
             Some(blocked) => {
                 self.resumed = Some(Resumed {
+                    waits_for: blocked.waits_for,
                     until_ns: blocked.until_ns,
                     is_woken: blocked.is_woken,
                     done: blocked.done,
