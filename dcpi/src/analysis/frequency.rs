@@ -89,7 +89,7 @@ pub enum Confidence {
     /// Two points agree, with 100 samples, whose error by chance has a standard deviation of 10%.
     Medium,
     /// Three points agree, with 400 samples, whose error by chance has a standard deviation of 5%. Of the samples of
-    /// such classes, at least nine in ten are within 10% of the truth (`docs/measurements/dcpi-1997.md`).
+    /// such classes, at least nine in ten are within 10% of the truth (`dcpi/tests/whole_programs.rs`).
     High,
 }
 
