@@ -163,14 +163,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 core.stats.atomic_committed_events += 1;
                 if seldom(core.params.has_company) {
                     // It has taken effect when it was dispatched.
-                    self.stores
-                        .note(self.stores.commit, pc, self.process.program());
+                    let position = self.stores.commit;
+                    self.stores.note(position, pc, self.process.program());
+                    self.stores.get_mut(position).is_performed = core.memory.has_company();
                     self.stores.commit += 1;
-                    if core.memory.has_company() {
-                        // It has had its line to write already.
-                        self.wake_parked(core, self.stores.head);
-                        self.stores.pop_oldest();
-                    }
                 } else {
                     self.commit_store(core, pc);
                 }

@@ -86,7 +86,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     }
 
     /// The store at `position` got on: loads parked there look again in the next cycle.
-    pub(super) fn wake_parked(&mut self, core: &mut Resources, position: u64) {
+    fn wake_parked(&mut self, core: &mut Resources, position: u64) {
         let mut slot = std::mem::replace(&mut self.stores.get_mut(position).parked, Slot::NONE);
         while slot != Slot::NONE {
             let u = self.rob.at_mut(slot);
@@ -358,7 +358,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     #[inline]
     fn drain_oldest_store(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         let e = *self.stores.get(self.stores.head);
-        if e.size != 0 {
+        if e.size != 0 && !e.is_performed {
             if seldom(shared.records_contention()) {
                 let (pc, program) = self.stores.instruction(self.stores.head);
                 let by = Accessor {

@@ -24,6 +24,8 @@ pub struct StoreEntry {
     pub size: u8,
     /// The address has been computed (in time).
     pub addr_known: bool,
+    /// The cache has had it: it is the store of an atomic, on a chip where that has got its line for writing.
+    pub is_performed: bool,
     /// Cycle from which the data may be forwarded.
     pub data_cycle: u64,
     /// ROB position of the oldest younger load that read too early, or [`UNKNOWN`].
@@ -74,6 +76,7 @@ impl StoreQueue {
             data: 0,
             size: 0,
             addr_known: false,
+            is_performed: false,
             data_cycle: UNKNOWN,
             violator: UNKNOWN,
             parked: Slot::NONE,
@@ -144,6 +147,7 @@ impl StoreQueue {
             data: 0,
             size: 0,
             addr_known: false,
+            is_performed: false,
             data_cycle: UNKNOWN,
             violator: UNKNOWN,
             parked: Slot::NONE,
