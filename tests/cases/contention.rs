@@ -23,7 +23,7 @@ const MACHINES: [(&str, &str); 2] = [
 /// Operations of a thread.
 const OPERATIONS: u64 = 60;
 
-/// What a run of the program measured: cycles of the slowest thread by kind and number of threads. And its statistics.
+/// Measurements of a run of the program: cycles of the slowest thread by kind and number of threads. And its statistics.
 struct Measured {
     cycles: BTreeMap<(char, u64), u64>,
     all: Value,
@@ -76,7 +76,7 @@ impl Measured {
         self.of_kind(kind, threads) as f64 / (threads * OPERATIONS) as f64
     }
 
-    /// What a contended line takes from core to core: the transfer, and its beats on the bus to level 1.
+    /// Cycles of a contended line from core to core: the transfer, and its beats on the bus to level 1.
     fn hand_over_cycles(&self) -> f64 {
         let key = |value: &Value| value.as_u64().expect("a number");
         let memory = &self.all["machine"]["configuration"]["memory"];

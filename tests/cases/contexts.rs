@@ -300,7 +300,7 @@ fn debug_information_beside_the_program_is_read() {
     assert!(run.stderr.contains("no line table"), "{}", run.stderr);
 }
 
-/// What several contexts did at the same time is exported, each cycle of a thread once, and by thread where the format does.
+/// Exports hold what several contexts did at the same time, each cycle of a thread once, and by thread where the format does.
 #[test]
 fn exports_of_several_contexts_hold_all_threads() {
     let program = build(Isa::Riscv64, "profiled_threads.c", &["-O1", "-pthread"]);

@@ -30,24 +30,16 @@ pub(super) enum Want {
     Write,
 }
 
-/// What a core has to do with a line since another one wants it, or since its level 2 cache has dropped it.
+/// A core's duty to a line since another one wants it, or since its level 2 cache has dropped it. A core that has changed
+/// the line may still store into it before the cycle `until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// It keeps the line, which memory has from now on, too.
-    Keep,
+    /// The core keeps the line, which memory has from now on, too.
+    Keep { until: u64 },
     /// Another core writes.
-    Drop,
+    Drop { until: u64 },
     /// The line has left the level 2 cache.
     Leave,
-}
-
-/// What one core is told about a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Message {
-    pub line: u64,
-    pub order: Order,
-    /// If the core has changed the line, it may still store into it before this cycle.
-    pub until: u64,
 }
 
 /// Who has a line.
@@ -96,7 +88,7 @@ pub(super) struct Agreement {
     lines: FxHashMap<u64, Holders>,
     /// Lines that no core has any more, with the cycle in which they are where they went.
     vacated: VecDeque<(u64, u64)>,
-    orders: Box<[Vec<Message>]>,
+    orders: Box<[Vec<(u64, Order)>]>,
     protocol: Coherence,
     transfer_cycles: u64,
     keep_cycles: u64,
@@ -144,8 +136,8 @@ impl Agreement {
         &mut self.stats[usize::from(core.0)]
     }
 
-    fn tell(&mut self, core: CoreId, line: u64, order: Order, until: u64) {
-        self.orders[usize::from(core.0)].push(Message { line, order, until });
+    fn tell(&mut self, core: CoreId, line: u64, order: Order) {
+        self.orders[usize::from(core.0)].push((line, order));
     }
 
     /// A core asks for a line in cycle `at`. What ended before `past` does not matter any more.
@@ -199,12 +191,12 @@ impl Agreement {
             };
             for other in cores_of(others) {
                 self.count(other).invalidation_events += 1;
-                self.tell(other, line, Order::Drop, until);
+                self.tell(other, line, Order::Drop { until });
             }
         } else if before.is_exclusive {
             for other in cores_of(others) {
                 self.count(other).downgrade_events += 1;
-                self.tell(other, line, Order::Keep, until);
+                self.tell(other, line, Order::Keep { until });
             }
         }
         self.lines.insert(line, after);
@@ -292,7 +284,7 @@ impl Agreement {
         };
         let leaving = holders.cores & whose.map_or(u64::MAX, bit);
         for core in cores_of(leaving) {
-            self.tell(core, line, Order::Leave, 0);
+            self.tell(core, line, Order::Leave);
             self.leave(core, line, past, there);
         }
     }
@@ -304,12 +296,12 @@ impl Agreement {
     }
 
     /// The messages to a core, in their order. What it gives back keeps its room.
-    pub fn take_orders(&mut self, core: CoreId) -> Vec<Message> {
+    pub fn take_orders(&mut self, core: CoreId) -> Vec<(u64, Order)> {
         std::mem::take(&mut self.orders[usize::from(core.0)])
     }
 
     /// Gives back the emptied list of messages to a core.
-    pub fn give_back(&mut self, core: CoreId, mut orders: Vec<Message>) {
+    pub fn give_back(&mut self, core: CoreId, mut orders: Vec<(u64, Order)>) {
         orders.clear();
         self.orders[usize::from(core.0)] = orders;
     }

@@ -91,7 +91,7 @@ pub(super) struct Descriptors {
     pub(super) has_timers: bool,
     /// A `signalfd` has been open.
     pub(super) has_signals: bool,
-    /// What watches are told.
+    /// State that all inotify instances share.
     pub(super) watching: Watching,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct MappedFile {
     /// Where the file was opened, if it has a place.
     path: Option<GuestPath>,
     offset: u64,
-    /// What is written here is for others, too.
+    /// Stores here are for others, too.
     pub is_shared: bool,
     /// Changes of the file are seen: it is shared, or private and has never been writable.
     pub shows_file: bool,

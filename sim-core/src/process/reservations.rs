@@ -13,7 +13,7 @@ pub struct Reservations {
     held: Vec<(u16, u64)>,
 }
 
-/// What memory holds in reserved blocks, in their order; nothing of a block that cannot be read.
+/// Contents of reserved blocks in memory, in the order of the blocks; nothing of a block that cannot be read.
 #[derive(Debug)]
 pub struct Contents(Vec<Option<[u8; BLOCK_BYTES as usize]>>);
 
@@ -53,7 +53,7 @@ impl Reservations {
             .retain(|(holder, block)| *holder == context || !(first..=last).contains(block));
     }
 
-    /// What memory holds in the reserved blocks.
+    /// Reads the reserved blocks.
     pub fn contents(&self, mem: &Memory) -> Contents {
         let content = |(_, block): &(u16, u64)| content_of(*block, mem);
         Contents(self.held.iter().map(content).collect())

@@ -216,7 +216,7 @@ fn cycles_of_shared_lines_follow_from_the_keys() {
     assert_eq!(caches.latency(1, line, true).0, upgrade);
     assert!(!caches.has(0, line).0 && !caches.has(2, line).0);
     // Ping-pong: each write takes the changed line from the other core.
-    // It is performed when the whole line is there.
+    // A write is performed when the whole line is there.
     let beats = u64::from(
         memory
             .l1d

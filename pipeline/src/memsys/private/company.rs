@@ -1,7 +1,7 @@
 //! Stores and atomics where other cores have caches, too, and what other cores want of the lines of this one.
 
 use super::PrivateMemory;
-use crate::memsys::agreement::{Message, Order};
+use crate::memsys::agreement::Order;
 use crate::memsys::{Access, AccessResult, Level, SharedMemory};
 
 impl PrivateMemory {
@@ -51,16 +51,18 @@ impl PrivateMemory {
         reads: bool,
     ) -> AccessResult {
         let line = addr >> self.l1d.line_shift;
-        if !reads && let Some(at_cycle) = self.l1d.awaited_until(now, line) {
-            return AccessResult::Retry { at_cycle };
-        }
-        if !reads && self.l1d.may_still_store(now, line) {
-            return AccessResult::Done(Access {
-                ready_cycle: now,
-                level: Level::Core,
-                walk_cycles: 0,
-                tlb_miss: false,
-            });
+        if !reads {
+            if let Some(at_cycle) = self.l1d.awaited_until(now, line) {
+                return AccessResult::Retry { at_cycle };
+            }
+            if self.l1d.may_still_store(now, line) {
+                return AccessResult::Done(Access {
+                    ready_cycle: now,
+                    level: Level::Core,
+                    walk_cycles: 0,
+                    tlb_miss: false,
+                });
+            }
         }
         let mut owned = 0;
         if self.l1d.tags.holds(line) {
@@ -76,7 +78,7 @@ impl PrivateMemory {
                     && access.level == Level::Core
                     && let Some(at_cycle) = self.l1d.await_line(now, line)
                 {
-                    // It keeps its place in the store queue, and is performed when the line comes.
+                    // The store keeps its place in the store queue, and is performed when the line comes.
                     return AccessResult::Retry { at_cycle };
                 }
                 AccessResult::Done(access)
@@ -106,14 +108,14 @@ impl PrivateMemory {
             return;
         }
         let orders = agreement.take_orders(core);
-        for &Message { line, order, until } in &orders {
+        for &(line, order) in &orders {
             for own in self.l1d.lines_in(line, shared.line_shift) {
                 match order {
-                    Order::Keep => {
+                    Order::Keep { until } => {
                         self.l1d.keep_until(now, own, until);
                         self.l1d.tags.clean(own);
                     }
-                    Order::Drop => {
+                    Order::Drop { until } => {
                         self.l1d.keep_until(now, own, until);
                         self.l1d.pass_on(own);
                     }

@@ -49,7 +49,7 @@ pub(super) mod mask {
     pub const MASK_ADD: u32 = 0x2000_0000;
     pub const ISDIR: u32 = 0x4000_0000;
     pub const ONESHOT: u32 = 0x8000_0000;
-    /// What a program may ask for; `IN_UNMOUNT` is among it.
+    /// Bits that a program may ask for; `IN_UNMOUNT` is among them.
     pub const KNOWN: u32 = ALL_EVENTS | 0x2000 | Q_OVERFLOW | IGNORED | 0xf700_0000;
 }
 
@@ -67,7 +67,7 @@ const WATCH_BYTES: u64 = 512;
 /// Device and number of a file.
 type Identity = (u64, u64);
 
-/// What happened to a watched file.
+/// An event of a watched file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Event {
     wd: i32,
@@ -119,7 +119,7 @@ struct Watch {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inotify {
     watches: BTreeMap<Identity, Watch>,
-    /// What each watch descriptor stands for.
+    /// Files by their watch descriptors.
     watched: FxHashMap<i32, Identity>,
     last_wd: i32,
     events: VecDeque<Event>,
@@ -164,7 +164,7 @@ impl Inotify {
             }
             let bytes = event.encode();
             self.has_overflowed &= event.mask != mask::Q_OVERFLOW;
-            // As in Linux, an event that cannot be written is lost.
+            // An event that cannot be written is lost, as in Linux.
             self.events.pop_front();
             mem.write_bytes(addr.wrapping_add(done), &bytes)?;
             done += bytes.len() as u64;
@@ -262,7 +262,7 @@ impl Inotify {
     }
 }
 
-/// What instances have queued since they were looked at.
+/// Events that instances have queued since they were looked at.
 #[derive(Clone, Debug, Default)]
 struct Queued {
     /// Bytes that may be queued.
@@ -278,7 +278,7 @@ impl Queued {
     }
 }
 
-/// What all instances have in common.
+/// State that all instances share.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watching {
     /// There has been an instance.

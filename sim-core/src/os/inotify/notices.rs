@@ -1,4 +1,4 @@
-//! What calls do to files, as watches are told of it (Linux `include/linux/fsnotify.h`).
+//! Notices of what calls do to files, for watches (Linux `include/linux/fsnotify.h`).
 //!
 //! A call is looked at twice: before it is served, for what it is about to take away, and with its result. The name of an
 //! open file is the one that the host has for it now, also when the file was renamed since it was opened.
@@ -25,10 +25,10 @@ const LOCAL_FAMILY: u64 = 1;
 pub(in super::super) struct Subject {
     /// The file itself, if watches of it are told.
     pub(super) own: Option<Identity>,
-    /// Its folder and its name there, if watches of the folder are told.
+    /// Folder of the file and the name there, if watches of the folder are told.
     pub(super) place: Option<(Identity, Vec<u8>)>,
     pub(super) is_folder: bool,
-    /// It has lost the name.
+    /// The file has lost the name.
     pub(super) is_unlinked: bool,
 }
 
@@ -107,7 +107,7 @@ struct Named {
     node: Option<Node>,
 }
 
-/// What is known of a call before it is served.
+/// State of the files of a call before it is served.
 #[derive(Debug, Default)]
 pub(in super::super) struct Foreseen {
     /// The name that `open` is about to make.

@@ -15,14 +15,14 @@ use super::super::memory_files::new_memory_file;
 use super::super::threads::Threads;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 
-/// What may have changed in shared mappings since the last turn of a process.
+/// Changes that there may be in shared mappings since the last turn of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changes {
     /// Nothing.
     None,
-    /// What system calls have written.
+    /// System calls may have written.
     OfCalls,
-    /// What other processes have stored, too.
+    /// Other processes have stored, too.
     OfStores,
 }
 
@@ -55,7 +55,7 @@ impl Linux {
 
     /// A file has been written, or one that is not known.
     pub(in super::super) fn note_written(&mut self, identity: Option<(u64, u64)>) {
-        /// So many files are told apart.
+        /// The most files that are told apart.
         const MOST: usize = 1024;
         if !self.family.has_others() {
             return;

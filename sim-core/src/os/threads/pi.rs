@@ -249,7 +249,7 @@ impl Linux {
             let mut processes = std::iter::once(self).chain(self.other_processes());
             processes.find_map(|os| os.threads.pi.owner_awaited_by(*waiter))
         };
-        // As in Linux, no chain is followed any further.
+        // No chain is followed any further, as in Linux.
         const MOST: usize = 1024;
         let mut chain = std::iter::successors(Some(owner), awaited).take(MOST);
         chain.any(|owner| owner == tid)
