@@ -7,7 +7,7 @@
 #ifndef HPS_SHADOW_DESCRIPTORS_H
 #define HPS_SHADOW_DESCRIPTORS_H
 
-#include "entry.h"
+#include "leases.h"
 
 #define DESCRIPTORS_KNOWN 256
 /* So many unused numbers in a row end the notes. */
@@ -38,13 +38,6 @@ static int64_t program_pid, program_tid, program_parent;
 static uint64_t forked_ns;
 
 #define CLOSE_RANGE_UNSHARE 2
-#define O_CLOEXEC 02000000
-
-static int begins(const char *text, const char *with) {
-  while (*with)
-    if (*text++ != *with++) return 0;
-  return 1;
-}
 
 static char *put_number(char *at, uint64_t number) {
   uint64_t power = 1;
@@ -164,25 +157,8 @@ static int can_be_read_again(const struct status *status) {
   return format == S_FILE || format == S_FOLDER || (format == S_CHARACTER && status->kind >> 8 == 1);
 }
 
-/* Whether somebody holds a lease on a file: the kernel would ask him to give it back. */
-static int are_leases_held(void) {
-  char text[1024];
-  int64_t fd = kernel(NR_open, "/proc/locks", O_CLOEXEC, 0, 0), got;
-  uint64_t kept = 0;
-  int found = 0;
-  if (fd < 0) return 0;
-  while (!found && (got = kernel(NR_read, fd, text + kept, sizeof text - kept, 0)) > 0) {
-    uint64_t bytes = kept + (uint64_t)got;
-    for (uint64_t at = 0; at + 6 <= bytes && !found; at++) found = begins(text + at, " LEASE");
-    kept = bytes < 5 ? bytes : 5;
-    copy_bytes(text, text + bytes - kept, kept);
-  }
-  kernel(NR_close, fd, 0, 0, 0);
-  return found;
-}
-
 /* Whether a shadow can open files unnoticed. */
-static int may_open(void) { return !watches_files && !are_leases_held(); }
+static int may_open(void) { return !watches_files && no_lease_is_near(); }
 
 /* Gives a noted descriptor a description of its own, at the place where the program's was. */
 static int own_description(uint64_t fd, uint64_t nr) {

@@ -49,6 +49,8 @@
 #define NR_prctl 157
 #define NR_clone3 435
 
+#define O_CLOEXEC 02000000
+
 #define EINTR 4
 #define EBADF 9
 #define ENOTTY 25
@@ -118,6 +120,12 @@ static inline void *map_memory(uint64_t at, uint64_t bytes, int protection, int 
 #define MAP_PRIVATE_ANONYMOUS 0x22
 #define MAP_NORESERVE 0x4000
 #define MAP_FIXED_NOREPLACE 0x100000
+
+static inline int begins(const char *text, const char *with) {
+  while (*with)
+    if (*text++ != *with++) return 0;
+  return 1;
+}
 
 static inline void copy_bytes(void *to, const void *from, uint64_t count) {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");

@@ -84,7 +84,7 @@ struct slot {
   uint32_t maps_bytes;
   uint32_t in_call; /* it begins in a unit that ends with a call */
   uint32_t is_apart; /* it holds nothing of the program's: the program may go on */
-  uint32_t pad;
+  uint32_t opens_files; /* or has opened some */
   char maps[65536 - 96 - 8 * CHUNKS]; /* lines of /proc/self/maps with code */
   struct unit unit[UNITS];
   uint32_t ring[CHUNKS][CHUNK_EVENTS];
@@ -111,6 +111,8 @@ struct header {
   uint64_t restarted; /* system calls that the signal interrupted */
   uint64_t most_overhead_millionths; /* of the program's processor time that monitor and forks may take; 0: no limit */
   uint64_t spared; /* forks that this limit prevented */
+  uint32_t takes_leases; /* the program does: shadows open no files */
+  uint32_t pad;
   uint8_t policy[CALLS][DESCRIPTORS][2];
   uint8_t guard[CALLS];
   uint8_t descriptor[CALLS]; /* argument that is a descriptor, from 1 on; 0 for none */

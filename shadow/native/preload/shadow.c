@@ -14,10 +14,6 @@
 static int32_t timer_id = -1;
 static uint8_t c_stack[65536] __attribute__((aligned(64)));
 
-static struct slot *slot_at(unsigned i) {
-  return (struct slot *)((uint8_t *)region + HEADER_BYTES + i * SLOT_BYTES);
-}
-
 extern char hps_restorer[] __attribute__((visibility("hidden")));
 __asm__("hps_restorer:\n  mov $15, %eax\n  syscall\n");
 
@@ -138,7 +134,7 @@ static int64_t fork_into(struct slot *taken) {
   taken->pid = 0;
   taken->instructions = taken->events = 0;
   taken->units = taken->head = taken->tail = taken->flushes = 0;
-  taken->is_apart = 0;
+  taken->is_apart = taken->opens_files = 0;
   taken->held_ns = 0;
   sequence = __atomic_add_fetch(&region->forks, 1, __ATOMIC_RELAXED);
   taken->sequence = sequence;

@@ -85,6 +85,9 @@ pub struct Header {
     pub most_overhead_millionths: AtomicU64,
     /// Forks that this limit prevented.
     pub spared: AtomicU64,
+    /// Not 0: the program takes leases, and shadows open no files.
+    pub takes_leases: AtomicU32,
+    pad: AtomicU32,
     /// Actions by call, kind of descriptor, and whether it writes.
     pub policy: [[[AtomicU8; 2]; DESCRIPTORS]; CALLS],
     /// What must hold for a call to be made.
@@ -151,7 +154,8 @@ pub struct Slot {
     pub in_call: AtomicU32,
     /// Not 0: it holds nothing of the program's, which may go on.
     pub is_apart: AtomicU32,
-    pad: AtomicU32,
+    /// Not 0: it opens files, or has opened some.
+    pub opens_files: AtomicU32,
     /// Lines of its `/proc/self/maps` with code.
     pub maps: [AtomicU8; HEADER_BYTES - 96 - 8 * CHUNKS],
     /// The units.

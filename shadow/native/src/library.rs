@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use hps_shim::preload::{PreloadError, build_library};
 
 /// The sources; the first is compiled and includes the others.
-pub const SOURCES: [(&str, &str); 10] = [
+pub const SOURCES: [(&str, &str); 11] = [
     ("shadow.c", include_str!("../preload/shadow.c")),
     ("memory.h", include_str!("../preload/memory.h")),
     ("ring.h", include_str!("../preload/ring.h")),
     ("signals.h", include_str!("../preload/signals.h")),
     ("calls.h", include_str!("../preload/calls.h")),
     ("descriptors.h", include_str!("../preload/descriptors.h")),
+    ("leases.h", include_str!("../preload/leases.h")),
     ("entry.h", include_str!("../preload/entry.h")),
     ("translate.h", include_str!("../preload/translate.h")),
     ("decode.h", include_str!("../preload/decode.h")),

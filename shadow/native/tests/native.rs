@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{Bench, contents, is_forked, processes_of};
 use hps_shadow::policy::{Action, Policy};
-use hps_shadow_native::session::Ending;
+use hps_shadow_native::session::{Ending, Shadow};
 use hps_shadow_native::{Mode, Profiles, Request};
 use hps_shim::symbols::Symbolizer;
 
@@ -262,6 +262,32 @@ fn shadows_hold_nothing_that_their_program_has_given_up() {
         assert_eq!(beside, alone, "{policy}");
         assert!(forks.get() >= least, "{policy}: {forks:?}");
     }
+}
+
+/// A shadow that reads a file has it open, which refuses a lease for writing.
+#[test]
+fn a_program_gets_its_leases_beside_shadows_that_read() {
+    let bench = Bench::new();
+    let program = bench.compile("lease.c", &[]);
+    let mut shadows = 0;
+    let mut ended = 0;
+    for run in 0..5 {
+        let file = bench.path(&format!("file-{run}"));
+        let policy = Policy::named("paper").expect("a policy");
+        let compiled = policy.expect("it can be read").compiled();
+        let request = Request {
+            policy: &compiled,
+            sample: 100_000_000,
+            load: 3.0,
+            ..bench.request(Mode::Sample, &[&program, &file, Path::new("300000")])
+        };
+        let session = request.run(&bench.library).expect("it runs");
+        assert_eq!(session.code, 0, "run {run}: {:?}", session.shadows);
+        shadows += session.shadows.len();
+        let killed = |shadow: &&Shadow| shadow.ending == Ending::Killed;
+        ended += session.shadows.iter().filter(killed).count();
+    }
+    assert!(shadows >= 5 && ended >= 1, "{shadows} {ended}");
 }
 
 #[test]
