@@ -220,6 +220,9 @@ config_section! {
         bytes_per_beat: u32 = 16, "bytes";
         /// Length of a beat of its bus.
         cycles_per_beat: u32 = 4, "cycles";
+        /// Which line of a set makes room.
+        #[serde(skip_serializing_if = "Replacement::is_lru")]
+        replacement: Replacement = Replacement::Lru, "policy";
     }
 }
 
@@ -232,6 +235,39 @@ config_enum! {
         Random,
         /// Tree pseudo-LRU; the ways must be a power of two.
         Plru,
+        /// Static re-reference interval prediction (Jaleel et al., 2010): what was used once goes before what was used
+        /// again.
+        Srrip(SrripConfig),
+        /// Dynamic re-reference interval prediction: a part of what does not fit stays, if that is worth more.
+        Drrip(DrripConfig),
+    }
+}
+
+impl Replacement {
+    fn is_lru(&self) -> bool {
+        *self == Replacement::Lru
+    }
+}
+
+config_section! {
+    /// Static re-reference interval prediction.
+    SrripConfig patched by SrripPatch {
+        /// Prediction of each line.
+        bits: u32 = 2, "bits";
+    }
+}
+
+config_section! {
+    /// Dynamic re-reference interval prediction.
+    DrripConfig patched by DrripPatch {
+        /// Prediction of each line.
+        bits: u32 = 2, "bits";
+        /// Sets that show what either way of bringing lines in is worth, a power of two; an eighth of the sets at most.
+        leader_sets: u32 = 32, "sets";
+        /// Counter of their misses.
+        selector_bits: u32 = 10, "bits";
+        /// Of so many lines that are brought in to leave soon, one is not.
+        long_one_in: u32 = 32, "lines";
     }
 }
 

@@ -32,9 +32,9 @@ pub use error::{ConfigError, Located, Violation};
 pub use interrupts::InterruptConfig;
 pub use little::{CoreConfig, CoreMemoryConfig, LittleConfig};
 pub use memory::{
-    BusConfig, CacheConfig, L1dPrefetch, L1dWrite, L2TlbConfig, L3Config, MemoryBusConfig,
-    MemoryConfig, NextLineConfig, PrefetchInstructions, Replacement, StreamConfig, StrideConfig,
-    TlbConfig, WriteBufferConfig,
+    BusConfig, CacheConfig, DrripConfig, L1dPrefetch, L1dWrite, L2TlbConfig, L3Config,
+    MemoryBusConfig, MemoryConfig, NextLineConfig, PrefetchInstructions, Replacement, SrripConfig,
+    StreamConfig, StrideConfig, TlbConfig, WriteBufferConfig,
 };
 pub use node::{KeyDoc, Source};
 pub use sections::{

@@ -87,6 +87,18 @@ fn the_key_table_is_what_the_machines_have() {
         machine.memory.l1d_prefetch = prefetch;
         written.extend(leaf_paths(&machine));
     }
+    for replacement in [
+        Replacement::Random,
+        Replacement::Srrip(SrripConfig::default()),
+        Replacement::Drrip(DrripConfig::default()),
+    ] {
+        let memory = &mut machine.memory;
+        for cache in [&mut memory.l1i, &mut memory.l1d, &mut memory.l2] {
+            cache.replacement = replacement.clone();
+        }
+        memory.l3.replacement = replacement;
+        written.extend(leaf_paths(&machine));
+    }
     // Written only if it is not the default.
     machine.interrupts.entry_cycles += 1;
     machine.chip.cores += 1;

@@ -64,7 +64,7 @@ impl Level1 {
             tags: Tags::new(
                 shared::sets(config),
                 config.ways as usize,
-                config.replacement.clone(),
+                &config.replacement,
             ),
             mshrs: Mshrs::new(config.mshrs),
             line_shift: config.line_bytes.trailing_zeros(),
@@ -143,7 +143,8 @@ impl Level1 {
     ) -> Result<(u64, Level), u64> {
         let line = addr >> self.line_shift;
         let known = now + delay + self.hit_cycles;
-        let (ready, level) = if self.tags.access(line, write) {
+        let by = link.requester(self.want(write));
+        let (ready, level) = if self.tags.access(line, write, by) {
             match self.mshrs.find(now, line) {
                 None => (known, Level::L1),
                 Some(primary) => {
@@ -161,6 +162,15 @@ impl Level1 {
             self.stats.read_access_events += 1;
         }
         Ok((ready, level))
+    }
+
+    /// What an access wants of a line.
+    fn want(&self, write: bool) -> Want {
+        match (self.is_for_data, write) {
+            (false, _) => Want::Fetch,
+            (true, false) => Want::Read,
+            (true, true) => Want::Write,
+        }
     }
 
     fn count_merge(&mut self, write: bool) {
@@ -191,11 +201,7 @@ impl Level1 {
                 return Err(at_cycle);
             }
         };
-        let want = match (self.is_for_data, write) {
-            (false, _) => Want::Fetch,
-            (true, false) => Want::Read,
-            (true, true) => Want::Write,
-        };
+        let want = self.want(write);
         let (fill, victim) = self.bring((link, shared), now, known, (line, slot, way), want)?;
         if write {
             self.stats.write_miss_events += 1;
@@ -233,7 +239,7 @@ impl Level1 {
         };
         self.mshrs.take(slot, in_flight);
         self.stats.fill_events += 1;
-        let victim = self.tags.fill(line, way, want == Want::Write);
+        let victim = (self.tags).fill(line, way, want == Want::Write, link.requester(want));
         if let Some(victim) = victim {
             let addr = victim.line << self.line_shift;
             let mut written = 0;
@@ -254,9 +260,13 @@ impl Level1 {
         if self.tags.holds(line) || self.mshrs.find(now, line).is_some() {
             return;
         }
-        let brought = self
-            .room(now, line)
-            .and_then(|(slot, way)| self.bring(below, now, known, (line, slot, way), Want::Read));
+        let (link, shared) = below;
+        link.is_prefetching = true;
+        let brought = self.room(now, line).and_then(|(slot, way)| {
+            let below = (&mut *link, shared);
+            self.bring(below, now, known, (line, slot, way), Want::Read)
+        });
+        link.is_prefetching = false;
         let Some(prefetcher) = &mut self.prefetcher else {
             return;
         };
@@ -410,7 +420,7 @@ impl Level1 {
     #[inline]
     pub(super) fn warm(&mut self, (link, shared): Below<'_>, addr: u64, write: bool) {
         let line = addr >> self.line_shift;
-        if !self.tags.access(line, write) {
+        if !(self.tags).access(line, write, link.requester(self.want(write))) {
             self.warm_miss((link, shared), addr, write);
         }
     }
@@ -427,7 +437,9 @@ impl Level1 {
         let wanted = prefetcher.behind(line, has_missed, false);
         for &line in &wanted {
             if !self.tags.holds(line) {
+                link.is_prefetching = true;
                 self.warm_fill((&mut *link, &mut *shared), line, false);
+                link.is_prefetching = false;
                 self.tags.hide_newest(line);
                 if let Some(prefetcher) = &mut self.prefetcher {
                     prefetcher.brought(line);
@@ -449,7 +461,8 @@ impl Level1 {
     fn warm_fill(&mut self, (link, shared): Below<'_>, line: u64, write: bool) {
         link.warm(shared, line << self.line_shift, false);
         if let Some(way) = self.tags.choose(line, |_| false)
-            && let Some(victim) = self.tags.fill(line, way, write)
+            && let Some(victim) =
+                (self.tags).fill(line, way, write, link.requester(self.want(write)))
         {
             if victim.dirty {
                 link.warm(shared, victim.line << self.line_shift, true);

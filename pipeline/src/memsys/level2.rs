@@ -17,11 +17,7 @@ pub(super) struct Level2 {
 impl Level2 {
     pub fn new(config: &CacheConfig) -> Self {
         Level2 {
-            tags: Tags::new(
-                sets(config),
-                config.ways as usize,
-                config.replacement.clone(),
-            ),
+            tags: Tags::new(sets(config), config.ways as usize, &config.replacement),
             mshrs: Mshrs::new(config.mshrs),
             ports: (0..config.ports).map(|_| Calendar::new()).collect(),
         }

@@ -3,9 +3,10 @@
 
 use super::Level;
 use super::bus::Bus;
+use super::replacement::Requester;
 use super::stats::CacheStats;
 use super::tags::Tags;
-use crate::config::{L3Config, MemoryConfig, Replacement};
+use crate::config::{L3Config, MemoryConfig};
 
 /// The level 3 cache and its bus.
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ impl Level3 {
         let (config, line_bytes) = (&memory.l3, memory.l2.line_bytes);
         let sets = config.size_bytes / (config.ways * line_bytes);
         Level3 {
-            tags: Tags::new(sets as usize, config.ways as usize, Replacement::Lru),
+            tags: Tags::new(sets as usize, config.ways as usize, &config.replacement),
             line_bytes: u64::from(line_bytes),
             hit_cycles: u64::from(config.hit_cycles),
             miss_adds_hit: memory.miss_adds_hit_cycles,
@@ -44,13 +45,13 @@ impl Level3 {
         &mut self,
         now: u64,
         known: u64,
-        line: u64,
+        (line, by): (u64, Requester),
         memory_bus: &mut Bus,
         memory_cycles: u64,
     ) -> (u64, u64, Level) {
         self.stats.read_access_events += 1;
         let looked_up = known + self.hit_cycles;
-        if self.tags.access(line, false) {
+        if self.tags.access(line, false, by) {
             let (first, end) = self.bus.transfer(now, looked_up, self.line_bytes);
             return (first, end, Level::L3);
         }
@@ -59,7 +60,7 @@ impl Level3 {
         let missed = if self.miss_adds_hit { looked_up } else { known };
         let from = missed + memory_cycles;
         let (first, end) = memory_bus.transfer(now, from, self.line_bytes);
-        if self.fill(line) {
+        if self.fill(line, by) {
             self.stats.write_back_events += 1;
             memory_bus.transfer(now, end, self.line_bytes);
         }
@@ -78,7 +79,7 @@ impl Level3 {
     ) -> u64 {
         let (_, end) = self.bus.transfer(now, from, bytes);
         self.stats.write_access_events += 1;
-        if self.tags.access(line, true) {
+        if self.tags.access(line, true, Requester::WRITE_BACK) {
             return end;
         }
         self.stats.write_miss_events += 1;
@@ -86,16 +87,16 @@ impl Level3 {
     }
 
     /// Brings a line in. True: a changed line made room.
-    fn fill(&mut self, line: u64) -> bool {
+    fn fill(&mut self, line: u64, by: Requester) -> bool {
         let way = self.tags.choose(line, |_| false);
-        let victim = way.and_then(|way| self.tags.fill(line, way, false));
+        let victim = way.and_then(|way| self.tags.fill(line, way, false, by));
         victim.is_some_and(|victim| victim.dirty)
     }
 
     /// Touches a line without time or events.
-    pub fn warm(&mut self, line: u64, write: bool) {
-        if !self.tags.access(line, write) && !write {
-            self.fill(line);
+    pub fn warm(&mut self, line: u64, write: bool, by: Requester) {
+        if !self.tags.access(line, write, by) && !write {
+            self.fill(line, by);
         }
     }
 }

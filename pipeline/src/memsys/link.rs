@@ -2,6 +2,7 @@
 
 use super::agreement::Want;
 use super::bus::Bus;
+use super::replacement::{RequestKind, Requester};
 use super::shared::SharedMemory;
 use super::write_buffer::WriteBuffer;
 use super::{CoreId, Level};
@@ -28,6 +29,10 @@ pub(super) struct Link {
     pub has_company: bool,
     /// Stores are not just written into the level 1 data cache.
     pub stores_apart: bool,
+    /// The instruction whose requests it passes, where a policy of a cache learns from that; else 0.
+    pub instruction: u64,
+    /// The requests are those of a prefetcher.
+    pub is_prefetching: bool,
 }
 
 impl Link {
@@ -42,6 +47,22 @@ impl Link {
                 L1dWrite::WriteThrough(buffer) => Some(Box::new(WriteBuffer::new(buffer))),
             },
             bus: Bus::new(config.l1_l2_bus.bytes_per_cycle, 1),
+            instruction: 0,
+            is_prefetching: false,
+        }
+    }
+
+    /// Who asks for a line that is wanted for this.
+    pub fn requester(&self, want: Want) -> Requester {
+        let kind = match want {
+            _ if self.is_prefetching => RequestKind::Prefetch,
+            Want::Fetch => RequestKind::Fetch,
+            Want::Read => RequestKind::Load,
+            Want::Write => RequestKind::Store,
+        };
+        Requester {
+            instruction: self.instruction,
+            kind,
         }
     }
 
@@ -102,6 +123,12 @@ impl Link {
 
     /// Touches a line of the shared levels without time or events.
     pub fn warm(&self, shared: &mut SharedMemory, addr: u64, write: bool) {
-        shared.warm(addr, write, write && self.write_buffer.is_none());
+        let want = if write { Want::Write } else { Want::Read };
+        shared.warm(
+            addr,
+            write,
+            write && self.write_buffer.is_none(),
+            self.requester(want),
+        );
     }
 }

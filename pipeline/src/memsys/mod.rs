@@ -112,6 +112,7 @@ mod mshr;
 mod place;
 mod prefetch;
 mod private;
+mod replacement;
 mod shared;
 mod stats;
 mod system;

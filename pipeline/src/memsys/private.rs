@@ -6,6 +6,7 @@ mod prefetching;
 
 use hps_sim_core::likely::{often, seldom};
 
+use super::agreement::Want;
 use super::disorder::{DisorderStats, Evictions};
 use super::level1::Level1;
 use super::link::Link;
@@ -111,9 +112,11 @@ impl PrivateMemory {
         if let Some(ready_cycle) = self.l1i.quick_hit(now, delay, addr, false) {
             return hit(ready_cycle, delay, tlb_miss);
         }
+        let instruction = std::mem::replace(&mut self.link.instruction, addr);
         let fetched = self
             .l1i
             .access((&mut self.link, shared), now, delay, addr, false);
+        self.link.instruction = instruction;
         if seldom(self.link.has_company) {
             self.obey(shared, now);
         }
@@ -235,7 +238,8 @@ impl PrivateMemory {
         let l1d = &mut self.l1d;
         for part in std::iter::once(addr).chain(crosses.then_some(last)) {
             l1d.stats.write_access_events += 1;
-            if !l1d.tags.access(part >> l1d.line_shift, false) {
+            let by = self.link.requester(Want::Write);
+            if !l1d.tags.access(part >> l1d.line_shift, false, by) {
                 l1d.stats.write_miss_events += 1;
             }
         }
@@ -378,7 +382,8 @@ impl PrivateMemory {
     pub fn warm_data(&mut self, shared: &mut SharedMemory, addr: u64, write: bool) {
         self.dtlb.warm(addr, &mut self.l2_tlb);
         if write && self.link.write_buffer.is_some() {
-            self.l1d.tags.access(addr >> self.l1d.line_shift, false);
+            let by = self.link.requester(Want::Write);
+            (self.l1d.tags).access(addr >> self.l1d.line_shift, false, by);
             self.link.warm(shared, addr, true);
         } else if seldom(self.l1d.prefetcher.is_some()) {
             self.l1d

@@ -9,6 +9,7 @@ use super::level2::Level2;
 use super::level3::Level3;
 use super::link::{Fill, Link};
 use super::mshr::{InFlight, Mshrs};
+use super::replacement::Requester;
 use super::stats::CacheStats;
 use super::{CoreId, Level};
 use crate::config::{CacheConfig, ChipConfig, L2Place, MemoryConfig};
@@ -168,7 +169,7 @@ impl SharedMemory {
         let mut has_asked = self.agreement.is_some();
         if self.l2s[at].tags.holds(line) {
             self.l2s[at].ports[port].book(past, start, 1);
-            self.l2s[at].tags.access(line, false);
+            (self.l2s[at].tags).access(line, false, link.requester(want));
             let looked_up = start + self.hit_cycles;
             let from_cache = match self.l2s[at].mshrs.find(now, line) {
                 None => (looked_up, Level::L2),
@@ -187,7 +188,7 @@ impl SharedMemory {
             };
             whole_from = sent_from;
         } else {
-            let (first, end, from) = self.bring(link.core, now, start, line, want)?;
+            let (first, end, from) = self.bring(link, now, start, line, want)?;
             self.l2s[at].ports[port].book(past, start, 1);
             self.count(link.core).read_miss_events += 1;
             let early = self.critical_word_first;
@@ -265,7 +266,7 @@ impl SharedMemory {
                     agreement.is_written(line, written);
                 }
             } else {
-                self.l2s[0].tags.access(line, true);
+                self.l2s[0].tags.access(line, true, Requester::WRITE_BACK);
             }
         }
         Some(answer)
@@ -322,12 +323,13 @@ impl SharedMemory {
     /// first beat and the whole line are there, and where it comes from.
     fn bring(
         &mut self,
-        core: CoreId,
+        link: &Link,
         now: u64,
         start: u64,
         line: u64,
         want: Want,
     ) -> Result<(u64, u64, Level), u64> {
+        let (core, by) = (link.core, link.requester(want));
         let at = self.l2_of(core);
         let (slot, way) = match self.l2s[at].room(now, line) {
             Ok(room) => room,
@@ -348,7 +350,7 @@ impl SharedMemory {
         let (memory_bus, memory_cycles) = (&mut self.memory_bus, self.memory_cycles);
         let (mut first, mut end, mut level) = match (&answer, &mut self.l3) {
             (Some(answer), _) if answer.from_core => (answer.cycle, answer.cycle, Level::Core),
-            (_, Some(l3)) => l3.read(past, known, line, memory_bus, memory_cycles),
+            (_, Some(l3)) => l3.read(past, known, (line, by), memory_bus, memory_cycles),
             (_, None) => {
                 let (first, end) = memory_bus.transfer(past, known + memory_cycles, bytes);
                 (first, end, Level::Memory)
@@ -367,7 +369,7 @@ impl SharedMemory {
         };
         self.l2s[at].mshrs.take(slot, in_flight);
         self.count(core).fill_events += 1;
-        if let Some(victim) = self.l2s[at].tags.fill(line, way, false) {
+        if let Some(victim) = self.l2s[at].tags.fill(line, way, false, by) {
             let mut written = 0;
             if victim.dirty {
                 self.count(core).write_back_events += 1;
@@ -415,7 +417,8 @@ impl SharedMemory {
         let (_, end) = link.bus.transfer(past, from, bytes);
         self.count(link.core).write_access_events += 1;
         let at = self.l2_of(link.core);
-        if !self.l2s[at].tags.access(addr >> self.line_shift, true) {
+        let line = addr >> self.line_shift;
+        if !(self.l2s[at].tags).access(line, true, Requester::WRITE_BACK) {
             self.count(link.core).write_miss_events += 1;
             return self.write_below(now, end, addr >> self.line_shift, bytes);
         }
@@ -440,40 +443,40 @@ impl SharedMemory {
             let on_its_way = self.l2s[at].mshrs.find(now, line);
             written = written.max(on_its_way.map_or(0, |primary| primary.end));
         } else {
-            written = written.max(self.bring(link.core, now, start, line, Want::Write)?.1);
+            written = written.max(self.bring(link, now, start, line, Want::Write)?.1);
             self.count(link.core).write_miss_events += 1;
         }
         let past = self.past(now);
         self.l2s[at].ports[port].book(past, start, 1);
-        self.l2s[at].tags.access(line, true);
+        (self.l2s[at].tags).access(line, true, link.requester(Want::Write));
         self.count(link.core).write_access_events += 1;
         let (_, arrived) = link.bus.transfer(past, from, bytes);
         Ok(written.max(arrived))
     }
 
     /// Touches a line without time or events, on a chip with one core. `back`: a changed line of a level 1 cache is written back.
-    pub(super) fn warm(&mut self, addr: u64, write: bool, back: bool) {
+    pub(super) fn warm(&mut self, addr: u64, write: bool, back: bool, by: Requester) {
         let line = addr >> self.line_shift;
         let tags = &mut self.l2s[0].tags;
         if back {
             // A line that is not there goes on.
-            if !tags.access(line, true)
+            if !tags.access(line, true, Requester::WRITE_BACK)
                 && let Some(l3) = &mut self.l3
             {
-                l3.warm(line, true);
+                l3.warm(line, true, Requester::WRITE_BACK);
             }
-        } else if !tags.access(line, write)
+        } else if !tags.access(line, write, by)
             && let Some(way) = tags.choose(line, |_| false)
         {
             self.warmed += 1;
             if let Some(l3) = &mut self.l3 {
-                l3.warm(line, false);
+                l3.warm(line, false, by);
             }
-            if let Some(victim) = tags.fill(line, way, write)
+            if let Some(victim) = tags.fill(line, way, write, by)
                 && victim.dirty
                 && let Some(l3) = &mut self.l3
             {
-                l3.warm(victim.line, true);
+                l3.warm(victim.line, true, Requester::WRITE_BACK);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The tags of a set-associative cache or TLB.
 
+use super::replacement::{self, ReplacementPolicy, Requester};
 use crate::config::Replacement;
 
 const VALID: u64 = 1;
@@ -25,35 +26,23 @@ pub(super) struct Tags {
     newest_lines: Box<[u64]>,
     ways: usize,
     set_mask: u64,
-    replacement: Replacement,
+    /// Which line makes room, if that is not the one at the end of the order of use.
+    policy: Option<Box<dyn ReplacementPolicy>>,
     /// What the flags of a slot but for the dirty one must be for its line to be the newest of the set if it
     /// comes first there: without LRU something that they never are.
     newest: u64,
-    /// For Plru, a tree of `ways - 1` bits for each set; a set bit points to the upper half.
-    trees: Box<[u64]>,
-    random: u64,
 }
 
 impl Tags {
-    pub fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
-        let trees = if replacement == Replacement::Plru {
-            sets
-        } else {
-            0
-        };
+    pub fn new(sets: usize, ways: usize, replacement: &Replacement) -> Self {
+        let policy = replacement::policy(replacement, sets, ways);
         Tags {
             slots: vec![0; sets * ways].into_boxed_slice(),
             newest_lines: vec![NO_LINE; sets].into_boxed_slice(),
             ways,
             set_mask: sets as u64 - 1,
-            newest: if replacement == Replacement::Lru {
-                VALID
-            } else {
-                DIRTY
-            },
-            trees: vec![0; trees].into_boxed_slice(),
-            replacement,
-            random: 0x9e37_79b9_7f4a_7c15,
+            newest: if policy.is_none() { VALID } else { DIRTY },
+            policy,
         }
     }
 
@@ -131,13 +120,13 @@ impl Tags {
 
     /// Uses a line. False if it is not there.
     #[inline]
-    pub fn access(&mut self, line: u64, write: bool) -> bool {
-        self.use_newest(line, write) || self.use_second(line, write) || self.search(line, write)
+    pub fn access(&mut self, line: u64, write: bool, by: Requester) -> bool {
+        self.use_newest(line, write) || self.use_second(line, write) || self.search(line, write, by)
     }
 
     /// [`access`](Self::access) of a line that may be anywhere in its set.
     #[inline(never)]
-    fn search(&mut self, line: u64, write: bool) -> bool {
+    fn search(&mut self, line: u64, write: bool, by: Requester) -> bool {
         let wanted = (line << LINE_SHIFT) | VALID;
         let number = self.set_of(line);
         let first = number * self.ways;
@@ -146,12 +135,12 @@ impl Tags {
             return false;
         };
         set[way] |= if write { DIRTY } else { 0 };
-        match self.replacement {
-            Replacement::Lru => {
+        match &mut self.policy {
+            None => {
                 bring_forward(&mut set[..=way]);
                 self.newest_lines[number] = line;
             }
-            _ => self.touch(number, way),
+            Some(policy) => policy.hit(number, way, line, by),
         }
         true
     }
@@ -165,39 +154,37 @@ impl Tags {
         let may_go = |way: &usize| slots[*way] & VALID == 0 || !kept(slots[*way] >> LINE_SHIFT);
         // With LRU empty ways are the last of their set.
         let oldest = self.ways - 1;
-        if self.replacement == Replacement::Lru && may_go(&oldest) {
+        if self.policy.is_none() && may_go(&oldest) {
             return Some(oldest);
         }
         if let Some(empty) = slots.iter().rposition(|slot| slot & VALID == 0) {
             return Some(empty);
         }
-        match self.replacement {
-            Replacement::Lru => (0..self.ways).rev().find(may_go),
-            Replacement::Random => {
-                // Xorshift (Marsaglia, 2003), period 2^64 - 1.
-                self.random ^= self.random << 13;
-                self.random ^= self.random >> 7;
-                self.random ^= self.random << 17;
-                let start = (self.random >> 32) as usize % self.ways;
-                let ways = self.ways;
-                (0..ways).map(|step| (start + step) % ways).find(may_go)
-            }
-            Replacement::Plru => {
-                let first_choice = tree_victim(self.trees[set], self.ways);
-                std::iter::once(first_choice)
-                    .chain(0..self.ways)
-                    .find(may_go)
-            }
+        match &mut self.policy {
+            None => (0..self.ways).rev().find(may_go),
+            Some(policy) => policy.victim(set, &|way| may_go(&way)),
         }
     }
 
     /// Puts `line` into a way that [`choose`](Self::choose) gave.
-    pub fn fill(&mut self, line: u64, way: usize, dirty: bool) -> Option<Victim> {
+    pub fn fill(&mut self, line: u64, way: usize, dirty: bool, by: Requester) -> Option<Victim> {
         let set = self.set_of(line);
-        let slot = &mut self.slots[set * self.ways + way];
+        let first = set * self.ways;
+        let slot = &mut self.slots[first + way];
         let old = *slot;
         *slot = (line << LINE_SHIFT) | VALID | if dirty { DIRTY } else { 0 };
-        self.touch(set, way);
+        match &mut self.policy {
+            None => {
+                bring_forward(&mut self.slots[first..=first + way]);
+                self.newest_lines[set] = line;
+            }
+            Some(policy) => {
+                if old & VALID != 0 {
+                    policy.leave(set, way);
+                }
+                policy.fill(set, way, line, by);
+            }
+        }
         (old & VALID != 0).then_some(Victim {
             line: old >> LINE_SHIFT,
             dirty: old & DIRTY != 0,
@@ -239,13 +226,16 @@ impl Tags {
         let ways = &mut self.slots[first..first + self.ways];
         let was_dirty = ways[way] & DIRTY != 0;
         ways[way] = 0;
-        if self.replacement == Replacement::Lru {
-            // Empty ways are the last of their set.
-            ways[way..].rotate_left(1);
-            self.newest_lines[set] = match ways[0] {
-                0 => NO_LINE,
-                newest => newest >> LINE_SHIFT,
-            };
+        match &mut self.policy {
+            None => {
+                // Empty ways are the last of their set.
+                ways[way..].rotate_left(1);
+                self.newest_lines[set] = match ways[0] {
+                    0 => NO_LINE,
+                    newest => newest >> LINE_SHIFT,
+                };
+            }
+            Some(policy) => policy.leave(set, way),
         }
         was_dirty
     }
@@ -258,26 +248,15 @@ impl Tags {
 
     /// Sets, ways, and whether the ways lie in order of use.
     pub fn shape(&self) -> (usize, usize, bool) {
-        let by_use = self.replacement == Replacement::Lru;
-        (self.newest_lines.len(), self.ways, by_use)
+        (self.newest_lines.len(), self.ways, self.policy.is_none())
     }
 
     /// Empties it; what was dirty is lost.
     pub fn clear(&mut self) {
         self.slots.fill(0);
         self.newest_lines.fill(NO_LINE);
-    }
-
-    #[inline]
-    fn touch(&mut self, set: usize, way: usize) {
-        match self.replacement {
-            Replacement::Lru => {
-                let first = set * self.ways;
-                bring_forward(&mut self.slots[first..=first + way]);
-                self.newest_lines[set] = self.slots[first] >> LINE_SHIFT;
-            }
-            Replacement::Random => {}
-            Replacement::Plru => tree_touch(&mut self.trees[set], self.ways, way),
+        if let Some(policy) = &mut self.policy {
+            policy.clear();
         }
     }
 }
@@ -292,50 +271,38 @@ fn bring_forward(slots: &mut [u64]) {
     }
 }
 
-/// Follows the bits of a tree to the way that made room least recently, as far as it knows.
-fn tree_victim(tree: u64, ways: usize) -> usize {
-    let (mut node, mut low, mut size) = (1, 0, ways);
-    while size > 1 {
-        size /= 2;
-        let upper = (tree >> node) & 1 == 1;
-        low += if upper { size } else { 0 };
-        node = 2 * node + usize::from(upper);
-    }
-    low
-}
-
-/// Turns the bits on the way to a used way to the other half.
-fn tree_touch(tree: &mut u64, ways: usize, way: usize) {
-    let (mut node, mut low, mut size) = (1, 0, ways);
-    while size > 1 {
-        size /= 2;
-        let upper = way >= low + size;
-        *tree = if upper {
-            *tree & !(1 << node)
-        } else {
-            *tree | (1 << node)
-        };
-        low += if upper { size } else { 0 };
-        node = 2 * node + usize::from(upper);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{DrripConfig, SrripConfig};
     use crate::predict::tests::Random;
 
+    const BY: Requester = Requester {
+        instruction: 0,
+        kind: replacement::RequestKind::Load,
+    };
+
+    /// All policies, but for the least recently used.
+    fn others() -> Vec<Replacement> {
+        vec![
+            Replacement::Random,
+            Replacement::Plru,
+            Replacement::Srrip(SrripConfig::default()),
+            Replacement::Drrip(DrripConfig::default()),
+        ]
+    }
+
     fn bring(tags: &mut Tags, line: u64) -> Option<Victim> {
-        if tags.access(line, false) {
+        if tags.access(line, false, BY) {
             return None;
         }
         let way = tags.choose(line, |_| false).unwrap();
-        tags.fill(line, way, false)
+        tags.fill(line, way, false, BY)
     }
 
     #[test]
     fn lru_is_a_list_by_use() {
-        let mut tags = Tags::new(4, 3, Replacement::Lru);
+        let mut tags = Tags::new(4, 3, &Replacement::Lru);
         let mut sets: Vec<Vec<(u64, bool)>> = vec![Vec::new(); 4];
         let mut random = Random::new(1);
         for _ in 0..20_000 {
@@ -345,12 +312,12 @@ mod tests {
             assert_eq!(tags.holds(line), known.is_some());
             let is_newest = set.last().is_some_and(|(newest, _)| *newest == line);
             assert_eq!(tags.is_newest(line), is_newest);
-            assert_eq!(tags.access(line, write), known.is_some());
+            assert_eq!(tags.access(line, write, BY), known.is_some());
             let dirty = known.map(|at| set.remove(at).1).unwrap_or(false);
             if known.is_none() {
                 let way = tags.choose(line, |_| false).unwrap();
                 let expected = (set.len() == 3).then(|| set.remove(0));
-                let victim = tags.fill(line, way, write);
+                let victim = tags.fill(line, way, write, BY);
                 assert_eq!(victim.map(|v| (v.line, v.dirty)), expected);
             }
             set.push((line, dirty || write));
@@ -363,32 +330,32 @@ mod tests {
 
     #[test]
     fn what_is_not_in_order_of_use_has_no_newest_line() {
-        for replacement in [Replacement::Random, Replacement::Plru] {
-            let mut tags = Tags::new(2, 2, replacement);
+        for replacement in others() {
+            let mut tags = Tags::new(2, 2, &replacement);
             for line in [0, 1, 0, 2, 0] {
                 bring(&mut tags, line);
-                assert!(tags.access(line, true) && !tags.is_newest(line));
+                assert!(tags.access(line, true, BY) && !tags.is_newest(line));
             }
         }
     }
 
     #[test]
     fn kept_lines_do_not_make_room() {
-        for replacement in [Replacement::Lru, Replacement::Random, Replacement::Plru] {
-            let mut tags = Tags::new(1, 4, replacement);
+        for replacement in others().into_iter().chain([Replacement::Lru]) {
+            let mut tags = Tags::new(1, 4, &replacement);
             for line in 0..4 {
                 bring(&mut tags, line);
             }
             assert_eq!(tags.choose(9, |_| true), None);
             let way = tags.choose(9, |line| line != 2).unwrap();
-            let victim = tags.fill(9, way, false).unwrap();
+            let victim = tags.fill(9, way, false, BY).unwrap();
             assert_eq!(victim.line, 2);
         }
     }
 
     #[test]
     fn tree_plru_follows_its_bits() {
-        let mut tags = Tags::new(1, 4, Replacement::Plru);
+        let mut tags = Tags::new(1, 4, &Replacement::Plru);
         // The ways are filled from the last; the tree then points to the first that was used.
         for line in [0, 1, 2, 3] {
             bring(&mut tags, line);
@@ -397,17 +364,17 @@ mod tests {
         // 4 took the place of 0 beside 1; the other pair is pointed to, and in it line 2.
         assert_eq!(bring(&mut tags, 5).unwrap().line, 2);
         // Using 1 turns its pair to 4 and the root to the other pair, where 5 is newer than 3.
-        assert!(tags.access(1, false));
+        assert!(tags.access(1, false, BY));
         assert_eq!(bring(&mut tags, 6).unwrap().line, 3);
     }
 
     #[test]
     fn random_uses_every_way() {
-        let mut tags = Tags::new(1, 4, Replacement::Random);
+        let mut tags = Tags::new(1, 4, &Replacement::Random);
         let mut used = [0; 4];
         for line in 0..400 {
             let way = tags.choose(line, |_| false).unwrap();
-            tags.fill(line, way, false);
+            tags.fill(line, way, false, BY);
             used[way] += 1;
         }
         assert!(used.iter().all(|count| *count > 60), "{used:?}");

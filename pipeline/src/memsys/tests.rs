@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::config::{
-    BusConfig, L2TlbConfig, MachineConfig, MemoryBusConfig, MemoryConfig, Replacement, TlbConfig,
+    BusConfig, DrripConfig, L2TlbConfig, MachineConfig, MemoryBusConfig, MemoryConfig, Replacement,
+    SrripConfig, TlbConfig,
 };
 
 mod below;

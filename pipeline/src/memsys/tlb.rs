@@ -2,6 +2,7 @@
 //! are modelled.
 
 use super::inside::lines;
+use super::replacement::Requester;
 use super::stats::TlbStats;
 use super::tags::Tags;
 use crate::config::{L2TlbConfig, Replacement, TlbConfig};
@@ -80,7 +81,7 @@ pub(super) struct Tlb {
 }
 
 fn tags(entries: u32, ways: u32) -> Tags {
-    Tags::new((entries / ways) as usize, ways as usize, Replacement::Lru)
+    Tags::new((entries / ways) as usize, ways as usize, &Replacement::Lru)
 }
 
 /// The pages of tags, and when those are there that a walk is under way for.
@@ -94,9 +95,9 @@ fn pages(
 }
 
 fn hit_or_bring(tags: &mut Tags, page: u64) -> bool {
-    let hit = tags.access(page, false);
+    let hit = tags.access(page, false, Requester::TRANSLATION);
     if !hit && let Some(way) = tags.choose(page, |_| false) {
-        tags.fill(page, way, false);
+        tags.fill(page, way, false, Requester::TRANSLATION);
     }
     hit
 }
@@ -159,7 +160,7 @@ impl Tlb {
     }
 
     fn translate_slowly(&mut self, now: u64, page: u64, next: &mut L2Tlb) -> Translation {
-        if self.tags.access(page, false) {
+        if self.tags.access(page, false, Requester::TRANSLATION) {
             self.stats.access_events += 1;
             self.last_page = page;
             if self.is_quiet(now, page) {

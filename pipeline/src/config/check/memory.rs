@@ -135,6 +135,7 @@ fn check_l3(memory: &MemoryConfig, c: &mut Checks) {
         }
         c.range("memory.l3.size_bytes", l3.size_bytes, set_bytes, 1 << 28);
     }
+    check_replacement("memory.l3", &l3.replacement, l3.ways, c);
     c.range("memory.l3.hit_cycles", l3.hit_cycles, 1, 1000);
     c.power("memory.l3.bytes_per_beat", l3.bytes_per_beat, 1, 1024);
     c.range("memory.l3.cycles_per_beat", l3.cycles_per_beat, 1, 1000);
@@ -165,16 +166,28 @@ fn check_cache(path: &str, cache: &CacheConfig, c: &mut Checks) {
     c.range(&key("hit_cycles"), cache.hit_cycles, 1, 1000);
     c.range(&key("mshrs"), cache.mshrs, 1, 64);
     c.range(&key("ports"), cache.ports, 1, 16);
-    if cache.replacement == Replacement::Plru && !cache.ways.is_power_of_two() {
-        c.refuse(
-            &key("replacement"),
+    check_replacement(path, &cache.replacement, cache.ways, c);
+}
+
+fn check_replacement(path: &str, replacement: &Replacement, ways: u32, c: &mut Checks) {
+    let key = |name: &str| format!("{path}.replacement.{name}");
+    match replacement {
+        Replacement::Plru if !ways.is_power_of_two() => c.refuse(
+            &format!("{path}.replacement"),
             format!(
-                "is Plru, which needs a power of two of ways, not {}; allowed: Lru, Random, or \
-                 `{}` of {}",
-                cache.ways,
-                key("ways"),
-                nearest_power(cache.ways)
+                "is Plru, which needs a power of two of ways, not {ways}; allowed: another policy, or `{path}.ways` of {}",
+                nearest_power(ways)
             ),
-        );
+        ),
+        Replacement::Lru | Replacement::Random | Replacement::Plru => {}
+        Replacement::Srrip(p) => {
+            c.range(&key("Srrip.bits"), p.bits, 1, 7);
+        }
+        Replacement::Drrip(p) => {
+            c.range(&key("Drrip.bits"), p.bits, 1, 7);
+            c.power(&key("Drrip.leader_sets"), p.leader_sets, 1, 1 << 16);
+            c.range(&key("Drrip.selector_bits"), p.selector_bits, 1, 24);
+            c.range(&key("Drrip.long_one_in"), p.long_one_in, 1, 1 << 16);
+        }
     }
 }

@@ -152,6 +152,7 @@ fn with_l3(config: MemoryConfig) -> MemoryConfig {
             hit_cycles: 20,
             bytes_per_beat: 16,
             cycles_per_beat: 5,
+            replacement: Replacement::Lru,
         },
         ..config
     }

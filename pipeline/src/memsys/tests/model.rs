@@ -205,7 +205,13 @@ pub(super) fn traffic(
 
 #[test]
 fn nothing_is_lost_in_dense_traffic() {
-    for replacement in [Replacement::Lru, Replacement::Random, Replacement::Plru] {
+    for replacement in [
+        Replacement::Lru,
+        Replacement::Random,
+        Replacement::Plru,
+        Replacement::Srrip(SrripConfig::default()),
+        Replacement::Drrip(DrripConfig::default()),
+    ] {
         for critical_word_first in [true, false] {
             let mut config = small(replacement.clone());
             config.critical_word_first = critical_word_first;
