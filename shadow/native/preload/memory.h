@@ -19,16 +19,77 @@ static uint64_t hexadecimal(const char **at) {
 static struct range to_copy[64];
 static unsigned to_copy_count;
 
+/* Files with locks of open file descriptions, and with leases. */
+static uint64_t locked[64];
+static unsigned locked_files;
+
+static uint64_t decimal(const char *at) {
+  uint64_t value = 0;
+  for (; *at >= '0' && *at <= '9'; at++) value = value * 10 + (uint64_t)(*at - '0');
+  return value;
+}
+
+/* One line of /proc/locks: number, kind, two words, process, device and inode, range. */
+static void take_lock(const char *at) {
+  int words = 0, colons = 0, counts = 0;
+  for (; *at && words < 5; words++) {
+    while (*at && *at != ' ') at++;
+    while (*at == ' ') at++;
+    if (words == 0) {
+      /* Waits for another one: the kind comes behind an arrow. */
+      if (begins(at, "->")) words--;
+      else counts = begins(at, "FLOCK") || begins(at, "OFDLCK") || begins(at, "LEASE");
+    }
+  }
+  for (; *at && colons < 2; at++) colons += *at == ':';
+  if (counts && locked_files < sizeof locked / sizeof *locked) locked[locked_files++] = decimal(at);
+}
+
+static void read_locks(void) {
+  int64_t fd = kernel(NR_open, "/proc/locks", 0, 0, 0), got;
+  uint64_t kept = 0;
+  locked_files = 0;
+  if (fd < 0) return;
+  while ((got = kernel(NR_read, fd, maps_text + kept, sizeof maps_text - 1 - kept, 0)) > 0) {
+    char *line = maps_text, *end = maps_text + kept + got;
+    for (char *at = line; at < end; at++) {
+      if (*at != '\n') continue;
+      *at = 0;
+      take_lock(line);
+      line = at + 1;
+    }
+    kept = (uint64_t)(end - line);
+    copy_bytes(maps_text, line, kept);
+  }
+  kernel(NR_close, fd, 0, 0, 0);
+}
+
+/* Whether the program could miss that a mapping keeps the description of its file open: it has the file open still, and
+ * may lock it and close it, or the file is locked, or the program watches when files are closed. */
+static int is_kept(uint64_t inode) {
+  if (!inode) return 0;
+  if (watches_files || known_descriptors == DESCRIPTORS_KNOWN ||
+      locked_files == sizeof locked / sizeof *locked)
+    return 1;
+  for (unsigned fd = 0; fd < known_descriptors; fd++)
+    if (noted[fd].held && noted[fd].status.inode == inode) return 1;
+  for (unsigned i = 0; i < locked_files; i++)
+    if (locked[i] == inode) return 1;
+  return 0;
+}
+
 /* One line of /proc/self/maps. `collects`: shared mappings too. */
 static void take_line(const char *line, int collects) {
   const char *at = line, *rights, *path;
   struct range r = {0};
+  uint64_t inode = 0;
   r.start = hexadecimal(&at);
   at++;
   r.end = hexadecimal(&at);
   rights = ++at;
   path = rights;
   for (int words = 0; words < 4; words++) { /* rights, offset, device, inode */
+    if (words == 3) inode = decimal(path);
     while (*path && *path != ' ') path++;
     while (*path == ' ') path++;
   }
@@ -46,14 +107,16 @@ static void take_line(const char *line, int collects) {
       slot->maps_bytes += (uint32_t)bytes + 1;
     }
   }
-  if (rights[3] != 's' || !collects) return;
+  if (!collects || (rights[3] != 's' && (rights[2] == 'x' || !is_kept(inode)))) return;
   /* Memory that is sealed, or counts who is attached, notices readers too. */
-  if (rights[1] != 'w' && !begins(path, "/memfd:") && !begins(path, "/SYSV")) {
+  if (rights[3] == 's' && rights[1] != 'w' && !begins(path, "/memfd:") && !begins(path, "/SYSV") &&
+      !is_kept(inode)) {
     if (shares == sizeof shared / sizeof *shared) end_shadow(SHARED_MEMORY, 0);
     shared[shares++] = r;
     return;
   }
-  if (rights[0] != 'r' || to_copy_count == sizeof to_copy / sizeof *to_copy ||
+  r.protection = (rights[0] == 'r') | (rights[1] == 'w') << 1;
+  if ((rights[3] == 's' && rights[0] != 'r') || to_copy_count == sizeof to_copy / sizeof *to_copy ||
       (begins(path, "/dev/") && !begins(path, "/dev/shm/") && !begins(path, "/dev/zero")))
     end_shadow(SHARED_MEMORY, 0);
   to_copy[to_copy_count++] = r;
@@ -85,14 +148,17 @@ static void read_ranges(void) { read_maps(0); }
 /* Puts copies in place of memory that others see: a mapping keeps its file as a descriptor does. */
 static void own_memory(void) {
   uint64_t most = UINT64_C(256) << 20;
+  read_locks();
   read_maps(1);
   for (unsigned i = 0; i < to_copy_count; i++) {
     uint64_t bytes = to_copy[i].end - to_copy[i].start;
     void *copy = bytes <= most ? map_memory(0, bytes, PROT_RW, MAP_PRIVATE_ANONYMOUS) : 0;
     if (!copy) end_shadow(SHARED_MEMORY, 0);
     most -= bytes;
-    copy_bytes(copy, (void *)to_copy[i].start, bytes);
-    if (kernel6(NR_mremap, (uint64_t)copy, bytes, bytes, 3, to_copy[i].start, 0) < 0)
+    if (to_copy[i].protection & 1) copy_bytes(copy, (void *)to_copy[i].start, bytes);
+    if (kernel6(NR_mremap, (uint64_t)copy, bytes, bytes, 3, to_copy[i].start, 0) < 0 ||
+        (to_copy[i].protection != PROT_RW &&
+         kernel(NR_mprotect, to_copy[i].start, bytes, to_copy[i].protection, 0) < 0))
       end_shadow(SHARED_MEMORY, 0);
   }
 }

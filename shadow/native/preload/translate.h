@@ -45,6 +45,7 @@ static struct state S __attribute__((aligned(4096)));
 struct range {
   uint64_t start, end;
   int writable;
+  uint64_t protection; /* of memory that is copied */
 };
 #define MOST_RANGES 512
 static struct range executable[MOST_RANGES];

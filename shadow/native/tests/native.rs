@@ -236,8 +236,8 @@ fn shadows_hold_nothing_that_their_program_has_given_up() {
         (code, said)
     };
     for (mode, policy, sample, rounds, turns, least) in [
-        (Mode::EndToEnd, "paper", 20_000, "190", "12000", 500),
-        (Mode::EndToEnd, "strict", 20_000, "190", "12000", 500),
+        (Mode::EndToEnd, "paper", 20_000, "250", "12000", 1000),
+        (Mode::EndToEnd, "strict", 20_000, "250", "12000", 1000),
         (Mode::Sample, "pretend", 3_000_000, "40", "2000000", 15),
     ] {
         let alone = in_folder(format!("{policy}-alone"), rounds, turns, &|command| {

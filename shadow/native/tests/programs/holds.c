@@ -21,10 +21,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum kind { FLOCK, OFD, MAPPED, EPOLL, PIPE, PAIR, PORT, PTY, EVENT, WATCH, OPENED, SEAL, LEASE, BROKEN, SEGMENT, KINDS };
-static const char *const names[KINDS] = {"flock",    "ofd",   "mapped lock", "epoll",  "pipe",
-                                         "pair",     "port",  "pty",         "event",  "watch",
-                                         "opened",   "seal",  "lease",       "broken", "segment"};
+enum kind {
+  FLOCK, OFD, MAPPED, READ_SHARED, READ_PRIVATE, LATE, WRITTEN_PRIVATE, EPOLL, PIPE, PAIR, PORT, PTY, EVENT, WATCH,
+  OPENED, CLOSED, SEAL, LEASE, BROKEN, SEGMENT, KINDS
+};
+static const char *const names[KINDS] = {"flock",    "ofd",   "mapped lock", "mapped to read", "mapped privately", "locked late", "written privately", "epoll",
+                                         "pipe",     "pair",  "port",        "pty",            "event",            "watch",       "opened",            "closed",
+                                         "seal",     "lease", "broken",      "segment"};
 static int differences[KINDS];
 static volatile sig_atomic_t asked_back;
 static void on_lease(int signal) { (void)signal, asked_back++; }
@@ -56,6 +59,17 @@ static int listen_at(struct sockaddr_in *at) {
   return fd;
 }
 
+/* Files that are mapped as the kind says: locked before shadows come, or behind. */
+static const struct {
+  enum kind kind;
+  const char *name;
+  int protection, flags;
+} maps[] = {{READ_SHARED, "read-shared", PROT_READ, MAP_SHARED},
+            {READ_PRIVATE, "read-private", PROT_READ, MAP_PRIVATE},
+            {LATE, "late", PROT_READ, MAP_PRIVATE},
+            {WRITTEN_PRIVATE, "written-private", PROT_READ | PROT_WRITE, MAP_PRIVATE}};
+#define MAPS (int)(sizeof maps / sizeof *maps)
+
 static int open_file(const char *name) { return must(open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600), name); }
 
 int main(int argc, char **argv) {
@@ -74,13 +88,24 @@ int main(int argc, char **argv) {
     struct shmid_ds segment;
     int lock = open_file("flock"), ofd = open_file("ofd"), mapped = open_file("mapped"), written, leased, own_lease;
     int stale[2], ends[2], pair[2], port, master, slave, counter, watch = -1, sealed, shared;
-    uint32_t *in_file, *in_memory, *in_segment;
+    uint32_t *in_file, *in_memory, *in_segment, *seen[MAPS];
+    int mapped_fd[MAPS];
     void *read_memory, *read_segment;
     differences[FLOCK] += flock(lock, LOCK_EX | LOCK_NB) != 0;
     differences[OFD] += ofd_lock(ofd) != 0;
     differences[MAPPED] += flock(mapped, LOCK_EX | LOCK_NB) != 0;
     must(ftruncate(mapped, 4096), "ftruncate");
     in_file = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mapped, 0);
+    for (int i = 0; i < MAPS; i++) {
+      mapped_fd[i] = open_file(maps[i].name);
+      must(ftruncate(mapped_fd[i], 4096), "ftruncate");
+      if (maps[i].kind != LATE) differences[maps[i].kind] += flock(mapped_fd[i], LOCK_EX | LOCK_NB) != 0;
+      seen[i] = mmap(NULL, 4096, maps[i].protection, maps[i].flags, mapped_fd[i], 0);
+      if (seen[i] == MAP_FAILED) return 3;
+      /* Without its descriptor, the mapping alone keeps the lock. */
+      if (maps[i].kind == READ_SHARED) close(mapped_fd[i]);
+    }
+    seen[MAPS - 1][0] = (uint32_t)x;
     must(pipe2(stale, O_CLOEXEC), "pipe");
     must(pipe2(ends, O_CLOEXEC | O_NONBLOCK), "pipe");
     must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), "socketpair");
@@ -107,6 +132,7 @@ int main(int argc, char **argv) {
       watch = must(inotify_init1(IN_CLOEXEC | IN_NONBLOCK), "inotify");
       must(inotify_add_watch(watch, "written", IN_ALL_EVENTS), "a watch");
       must(inotify_add_watch(watch, "read", IN_ALL_EVENTS), "a watch");
+      must(inotify_add_watch(watch, "late", IN_CLOSE), "a watch");
     }
     written = must(open("written", O_WRONLY | O_CLOEXEC), "written");
 
@@ -127,6 +153,14 @@ int main(int argc, char **argv) {
     close(ofd);
     ofd = open_file("ofd");
     differences[OFD] += ofd_lock(ofd) != 0;
+    for (int i = 0; i < MAPS; i++) {
+      if (maps[i].kind == LATE) differences[LATE] += flock(mapped_fd[i], LOCK_EX | LOCK_NB) != 0;
+      sum += (int)seen[i][0];
+      munmap(seen[i], 4096);
+      if (maps[i].kind != READ_SHARED) close(mapped_fd[i]);
+      mapped_fd[i] = must(open(maps[i].name, O_RDWR | O_CLOEXEC), maps[i].name);
+      differences[maps[i].kind] += flock(mapped_fd[i], LOCK_EX | LOCK_NB) != 0;
+    }
     close(mapped);
     munmap(in_file, 4096);
     mapped = open_file("mapped");
@@ -159,21 +193,24 @@ int main(int argc, char **argv) {
     fcntl(own_lease, F_SETLEASE, F_UNLCK);
     close(written);
     if (watch >= 0) {
-      uint32_t masks = 0, opened = 0;
+      uint32_t masks = 0, opened = 0, closed = 0;
       ssize_t got = read(watch, buffer, sizeof buffer);
       for (ssize_t i = 0; i < got; i += (ssize_t)sizeof(struct inotify_event)) {
         struct inotify_event *seen = (struct inotify_event *)(buffer + i);
         masks |= seen->mask;
         opened += (seen->mask & IN_OPEN) != 0;
+        closed += (seen->mask & IN_CLOSE) != 0;
         i += seen->len;
       }
       differences[WATCH] += !(masks & IN_CLOSE_WRITE);
       differences[OPENED] += opened != 2;
+      differences[CLOSED] += closed != 3; /* "read", "written", and the first description of "late" */
       close(watch);
     }
     int all[] = {lock, ofd, mapped, stale[1], ends[0], pair[0], port, master, sealed, leased, own_lease};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
       if (all[i] >= 0) close(all[i]);
+    for (int i = 0; i < MAPS; i++) close(mapped_fd[i]);
     token = token * 31 + (uint64_t)sum;
   }
   out = fopen("said", "w");
