@@ -1,18 +1,12 @@
 //! What predictor tables hold, for those who look at it.
 
 use super::counters::Counters;
+use super::direction::Direction;
 use super::path::PredictedPath;
 use super::ras::Ras;
-use super::simple::Tournament;
-use super::tables::{BranchTables, Direction};
-use super::tage::Tage;
+use super::tables::BranchTables;
 use super::targets::{Btb, TargetCache};
 use crate::contents::{Contents, Held, Selector};
-
-/// Names of the tagged tables of TAGE, the shortest history first.
-const TAGGED: [&str; super::history::MAX_TABLES] = [
-    "tage_1", "tage_2", "tage_3", "tage_4", "tage_5", "tage_6", "tage_7", "tage_8",
-];
 
 impl BranchTables {
     /// The tables of the direction predictor, the branch target buffer and the target cache.
@@ -21,10 +15,8 @@ impl BranchTables {
         let mut all = Vec::new();
         match &self.direction {
             Direction::Always(_) => {}
-            Direction::Bimodal(p) => all.push(by_branch(p.counters(), "bimodal")),
-            Direction::Gshare(p) => all.push(counters(p.counters(), "gshare")),
-            Direction::Tournament(p) => all.extend(tournament(p)),
-            Direction::Tage(p) => all.extend(tage(p)),
+            Direction::Tournament(p) => all.extend(p.contents()),
+            Direction::Other(p) => all.extend(p.contents()),
         }
         all.extend(targets(&self.btb));
         all.extend(self.indirect.as_ref().map(indirect));
@@ -53,7 +45,7 @@ impl PredictedPath {
 }
 
 /// A table with one entry a set.
-fn column(name: &'static str, entries: Vec<Held>) -> Contents {
+pub(super) fn column(name: &'static str, entries: Vec<Held>) -> Contents {
     Contents {
         name,
         sets: entries.len(),
@@ -73,49 +65,18 @@ fn single(name: &'static str, entries: Vec<Held>) -> Contents {
     }
 }
 
-fn counters(counters: &Counters, name: &'static str) -> Contents {
+pub(super) fn counters(counters: &Counters, name: &'static str) -> Contents {
     let (values, most) = counters.values();
     let entries = values.iter().map(|&value| Held::Counter { value, most });
     column(name, entries.collect())
 }
 
 /// Counters that the address of a branch alone selects.
-fn by_branch(of: &Counters, name: &'static str) -> Contents {
+pub(super) fn by_branch(of: &Counters, name: &'static str) -> Contents {
     Contents {
         selected_by: Selector::Branch,
         ..counters(of, name)
     }
-}
-
-fn tournament(p: &Tournament) -> [Contents; 4] {
-    let (histories, length) = p.histories();
-    let histories = histories.map(|bits| Held::History { bits, length });
-    let [local, global, chooser] = p.counters();
-    [
-        Contents {
-            selected_by: Selector::Branch,
-            ..column("local_histories", histories.collect())
-        },
-        counters(local, "local"),
-        counters(global, "global"),
-        counters(chooser, "chooser"),
-    ]
-}
-
-fn tage(p: &Tage) -> Vec<Contents> {
-    let base = by_branch(p.base(), "tage_base");
-    let tagged = p.tagged().zip(TAGGED).map(|(entries, name)| {
-        let entries = entries.map(|(tag, counter, useful)| match tag {
-            0 => Held::Nothing,
-            _ => Held::Tagged {
-                tag,
-                counter,
-                useful,
-            },
-        });
-        column(name, entries.collect())
-    });
-    std::iter::once(base).chain(tagged).collect()
 }
 
 fn targets(btb: &Btb) -> Option<Contents> {

@@ -7,18 +7,21 @@
 //! change only in `train`, so that a wrong path leaves nothing in them. [`BranchUnit`] is both, for a core with one
 //! context. After construction nothing is allocated.
 
+mod bimodal;
 mod counters;
 mod delay;
+mod direction;
+mod gshare;
 mod history;
 mod inside;
 mod path;
 mod ras;
-mod simple;
 mod tables;
 mod tage;
 mod targets;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tournament;
 mod unit;
 mod warm;
 
@@ -27,10 +30,10 @@ pub use tables::BranchTables;
 pub use unit::BranchUnit;
 
 use delay::Seen;
+use direction::Memo;
 use history::{Folds, HistoryState};
 use ras::RasState;
-use simple::TournamentPrediction;
-use tage::TagePrediction;
+use tournament::TournamentPrediction;
 
 /// What a control transfer is to the predictor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +95,10 @@ pub struct Basis {
     tournament: TournamentPrediction,
 }
 
-/// The folded histories from which a branch was predicted, and the prediction of TAGE.
+/// The folded histories from which a branch was predicted, and what its predictor keeps of the prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoldedBasis {
-    tage: TagePrediction,
+    memo: Memo,
     folds: Folds,
 }
 

@@ -2,11 +2,11 @@
 
 use hps_sim_core::likely::seldom;
 
+use super::direction::direction;
 use super::history::{Folds, History, HistoryState};
 use super::ras::Ras;
-use super::tage::Tage;
 use super::{BranchKind, Checkpoint, Predicted};
-use crate::config::{BranchConfig, HistoryUpdate, Predictor};
+use crate::config::{BranchConfig, HistoryUpdate};
 
 /// Histories and return address stack along the predicted path of one hardware context. A squash restores them from
 /// the [`Checkpoint`] of the squashed branch.
@@ -31,10 +31,7 @@ impl PredictedPath {
     /// The beginning of a path, for a configuration that passed its check.
     #[must_use]
     pub fn new(config: &BranchConfig) -> Self {
-        let history = match &config.predictor {
-            Predictor::Tage(p) => Tage::history(p),
-            _ => History::short(),
-        };
+        let (_, history) = direction(&config.predictor);
         let is_late = config.history_update == HistoryUpdate::AtCommit;
         PredictedPath {
             is_special: is_late || history.is_folded(),

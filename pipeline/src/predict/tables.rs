@@ -1,21 +1,11 @@
 //! Tables of the predictors: directions and targets.
 
+use super::direction::{Direction, Histories, direction};
+use super::history::History;
 use super::path::PredictedPath;
-use super::simple::{Bimodal, Gshare, Tournament};
-use super::tage::Tage;
 use super::targets::{Btb, TargetCache};
 use super::{Basis, BranchKind, Checkpoint, FoldedBasis, Predicted, Site};
 use crate::config::{BranchConfig, Predictor};
-
-/// The direction predictor in use.
-#[derive(Clone, Debug)]
-pub(super) enum Direction {
-    Always(bool),
-    Bimodal(Bimodal),
-    Gshare(Gshare),
-    Tournament(Tournament),
-    Tage(Box<Tage>),
-}
 
 /// Tables of the direction predictor, branch target buffer and target cache: what the contexts of a core share.
 #[derive(Clone, Debug)]
@@ -30,16 +20,8 @@ impl BranchTables {
     /// Untrained tables of a configuration that passed its check.
     #[must_use]
     pub fn new(config: &BranchConfig) -> Self {
-        let direction = match &config.predictor {
-            Predictor::Perfect | Predictor::AlwaysNotTaken => Direction::Always(false),
-            Predictor::AlwaysTaken => Direction::Always(true),
-            Predictor::Bimodal(p) => Direction::Bimodal(Bimodal::new(p.entries)),
-            Predictor::Gshare(p) => Direction::Gshare(Gshare::new(p)),
-            Predictor::Tournament(p) => Direction::Tournament(Tournament::new(p)),
-            Predictor::Tage(p) => Direction::Tage(Box::new(Tage::new(p))),
-        };
         BranchTables {
-            direction,
+            direction: direction(&config.predictor).0,
             btb: Btb::new(&config.btb),
             indirect: (config.indirect.entries > 0).then(|| TargetCache::new(&config.indirect)),
             perfect: config.predictor == Predictor::Perfect,
@@ -316,16 +298,11 @@ impl BranchTables {
     #[cold]
     #[inline(never)]
     fn predict_otherwise(&self, path: &PredictedPath, pc: u64, cp: &mut Checkpoint) -> bool {
-        let history = &path.history;
+        let History { state, folds, .. } = &path.history;
         match &self.direction {
             Direction::Always(taken) => *taken,
-            Direction::Bimodal(p) => p.predict(pc),
-            Direction::Gshare(p) => p.predict(pc, history.state.global),
-            Direction::Tournament(p) => p.predict(p.slot(pc), history.state.global).taken,
-            Direction::Tage(p) => {
-                cp.folded.tage = p.predict(pc, &history.folds);
-                cp.folded.tage.taken
-            }
+            Direction::Tournament(p) => p.predict(p.slot(pc), state.global).taken,
+            Direction::Other(p) => p.predict(pc, Histories { state, folds }, &mut cp.folded.memo),
         }
     }
 
@@ -351,9 +328,13 @@ impl BranchTables {
     fn train_otherwise(&mut self, (basis, folded): (&Basis, &FoldedBasis), pc: u64, taken: bool) {
         match &mut self.direction {
             Direction::Always(_) | Direction::Tournament(_) => {}
-            Direction::Bimodal(p) => p.train(pc, taken),
-            Direction::Gshare(p) => p.train(pc, basis.history.global, taken),
-            Direction::Tage(p) => p.train(pc, &folded.folds, &folded.tage, taken),
+            Direction::Other(p) => {
+                let histories = Histories {
+                    state: &basis.history,
+                    folds: &folded.folds,
+                };
+                p.train(pc, histories, &folded.memo, taken);
+            }
         }
     }
 }

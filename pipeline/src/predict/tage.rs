@@ -1,10 +1,18 @@
 //! TAGE: a bimodal table and tagged tables with geometric history lengths (Seznec and Michaud,
 //! "A case for (partially) tagged geometric history length branch prediction", 2006).
 
-use super::counters::{Counters, pc_index};
+use super::bimodal::Bimodal;
+use super::counters::pc_index;
+use super::direction::{DirectionPredictor, Histories, Memo};
 use super::history::{Folds, History, MAX_TABLES};
-use super::simple::Bimodal;
+use super::inside::{by_branch, column};
 use crate::config::TageConfig;
+use crate::contents::{Contents, Held};
+
+/// Names of the tagged tables, the shortest history first.
+const TAGGED: [&str; MAX_TABLES] = [
+    "tage_1", "tage_2", "tage_3", "tage_4", "tage_5", "tage_6", "tage_7", "tage_8",
+];
 
 /// No tagged table provided the prediction.
 const BASE: u8 = u8::MAX;
@@ -40,13 +48,48 @@ impl Entry {
 
 /// What a prediction was made of; training needs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct TagePrediction {
-    pub taken: bool,
+struct TagePrediction {
+    taken: bool,
     provider: u8,
     alternative: u8,
     provider_taken: bool,
     alternative_taken: bool,
     new_entry: bool,
+}
+
+impl TagePrediction {
+    fn memo(self) -> Memo {
+        let flags = [
+            self.taken,
+            self.provider_taken,
+            self.alternative_taken,
+            self.new_entry,
+        ];
+        let [taken, provider_taken, alternative_taken, new_entry] = flags.map(u8::from);
+        [
+            self.provider,
+            self.alternative,
+            taken,
+            provider_taken,
+            alternative_taken,
+            new_entry,
+            0,
+            0,
+        ]
+    }
+
+    fn of(memo: &Memo) -> TagePrediction {
+        let [provider, alternative, flags @ .., _, _] = *memo;
+        let [taken, provider_taken, alternative_taken, new_entry] = flags.map(|flag| flag != 0);
+        TagePrediction {
+            taken,
+            provider,
+            alternative,
+            provider_taken,
+            alternative_taken,
+            new_entry,
+        }
+    }
 }
 
 /// The predictor's tables. Its long history is in [`History`].
@@ -104,17 +147,6 @@ impl Tage {
         )
     }
 
-    /// The counters of the table without tags.
-    pub fn base(&self) -> &Counters {
-        self.base.counters()
-    }
-
-    /// Tag, counter and usefulness of the entries of each tagged table, the shortest history first.
-    pub fn tagged(&self) -> impl Iterator<Item = impl Iterator<Item = (u16, i8, u8)>> {
-        let tables = self.entries.chunks(1 << self.index_bits);
-        tables.map(|table| table.iter().map(|e| (e.tag, e.ctr, e.useful)))
-    }
-
     /// Slot and tag of `pc` in a table.
     #[inline]
     fn place(&self, table: usize, pc: u64, folds: &Folds) -> (usize, u16) {
@@ -129,8 +161,8 @@ impl Tage {
         (slot, tag.max(1))
     }
 
-    pub fn predict(&self, pc: u64, folds: &Folds) -> TagePrediction {
-        let base_taken = self.base.predict(pc);
+    fn ask(&self, pc: u64, folds: &Folds) -> TagePrediction {
+        let base_taken = self.base.taken(pc);
         let mut prediction = TagePrediction {
             taken: base_taken,
             provider: BASE,
@@ -164,7 +196,7 @@ impl Tage {
         prediction
     }
 
-    pub fn train(&mut self, pc: u64, folds: &Folds, prediction: &TagePrediction, taken: bool) {
+    fn learn(&mut self, pc: u64, folds: &Folds, prediction: &TagePrediction, taken: bool) {
         if prediction.new_entry && prediction.provider_taken != prediction.alternative_taken {
             let step = if prediction.alternative_taken == taken {
                 1
@@ -210,7 +242,7 @@ impl Tage {
     /// Moves the counter of a table (or of the base) if it still holds the branch.
     fn step(&mut self, table: u8, pc: u64, folds: &Folds, taken: bool) {
         if table == BASE {
-            self.base.train(pc, taken);
+            self.base.learn(pc, taken);
             return;
         }
         let (slot, tag) = self.place(usize::from(table), pc, folds);
@@ -259,5 +291,38 @@ impl Tage {
         self.random ^= self.random >> 17;
         self.random ^= self.random << 5;
         self.random
+    }
+}
+
+impl DirectionPredictor for Tage {
+    fn predict(&self, pc: u64, histories: Histories<'_>, memo: &mut Memo) -> bool {
+        let prediction = self.ask(pc, histories.folds);
+        *memo = prediction.memo();
+        prediction.taken
+    }
+
+    fn train(&mut self, pc: u64, histories: Histories<'_>, memo: &Memo, taken: bool) {
+        self.learn(pc, histories.folds, &TagePrediction::of(memo), taken);
+    }
+
+    fn contents(&self) -> Vec<Contents> {
+        let base = by_branch(self.base.counters(), "tage_base");
+        let tables = self.entries.chunks(1 << self.index_bits).zip(TAGGED);
+        let tagged = tables.map(|(entries, name)| {
+            let held = entries.iter().map(|entry| match entry.tag {
+                0 => Held::Nothing,
+                tag => Held::Tagged {
+                    tag,
+                    counter: entry.ctr,
+                    useful: entry.useful,
+                },
+            });
+            column(name, held.collect())
+        });
+        std::iter::once(base).chain(tagged).collect()
+    }
+
+    fn duplicate(&self) -> Box<dyn DirectionPredictor> {
+        Box::new(self.clone())
     }
 }

@@ -1,7 +1,8 @@
 //! Functional warming: branches that take no time, and how late branches teach in a core.
 
 use super::delay::Delay;
-use super::tables::{BranchTables, Direction};
+use super::direction::Direction;
+use super::tables::BranchTables;
 use super::{BranchKind, BranchUnit, Checkpoint, Lateness};
 
 impl BranchUnit {

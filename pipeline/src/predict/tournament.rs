@@ -1,85 +1,15 @@
-//! Bimodal, gshare and tournament predictors.
+//! Local and global predictor with a chooser, as in the Alpha 21264 (Kessler, "The Alpha 21264 Microprocessor", 1999).
 
 use std::hint::select_unpredictable;
 
 use super::counters::{Counters, pc_index};
 use super::delay::Delay;
-use crate::config::{GshareConfig, TournamentConfig};
+use super::inside::{column, counters};
+use crate::config::TournamentConfig;
+use crate::contents::{Contents, Held, Selector};
 use hps_sim_core::likely::seldom;
 
-/// Two-bit counters by address.
-#[derive(Clone, Debug)]
-pub(super) struct Bimodal {
-    counters: Counters,
-    bits: u32,
-}
-
-impl Bimodal {
-    pub fn new(entries: u32) -> Self {
-        Bimodal {
-            counters: Counters::new(entries as usize, 2),
-            bits: entries.trailing_zeros(),
-        }
-    }
-
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    #[inline]
-    pub fn predict(&self, pc: u64) -> bool {
-        self.counters.taken(pc_index(pc, self.bits))
-    }
-
-    #[inline]
-    pub fn train(&mut self, pc: u64, taken: bool) {
-        self.counters.train(pc_index(pc, self.bits), taken);
-    }
-}
-
-/// Two-bit counters by address xor global history (McFarling, "Combining Branch Predictors",
-/// 1993). A history shorter than the index meets its upper bits.
-#[derive(Clone, Debug)]
-pub(super) struct Gshare {
-    counters: Counters,
-    index_bits: u32,
-    history_bits: u32,
-}
-
-impl Gshare {
-    pub fn new(config: &GshareConfig) -> Self {
-        Gshare {
-            counters: Counters::new(config.entries as usize, 2),
-            index_bits: config.entries.trailing_zeros(),
-            history_bits: config.history_bits,
-        }
-    }
-
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    #[inline]
-    fn index(&self, pc: u64, global: u64) -> usize {
-        let history = global & ((1 << self.history_bits) - 1);
-        let shift = self.index_bits - self.history_bits;
-        pc_index(pc, self.index_bits) ^ (history << shift) as usize
-    }
-
-    #[inline]
-    pub fn predict(&self, pc: u64, global: u64) -> bool {
-        self.counters.taken(self.index(pc, global))
-    }
-
-    #[inline]
-    pub fn train(&mut self, pc: u64, global: u64, taken: bool) {
-        let index = self.index(pc, global);
-        self.counters.train(index, taken);
-    }
-}
-
-/// Local and global predictor with a chooser, as in the Alpha 21264 (Kessler, "The Alpha 21264
-/// Microprocessor", 1999). The global history is speculative; local histories move when a branch
+/// The tables. The global history is speculative; local histories move when a branch
 /// trains them, so they need no repair.
 #[derive(Clone, Debug)]
 pub(super) struct Tournament {
@@ -114,17 +44,22 @@ impl Tournament {
         }
     }
 
-    /// Local and global counters, and the chooser.
-    pub fn counters(&self) -> [&Counters; 3] {
-        [&self.local, &self.global, &self.chooser]
-    }
-
-    /// Local histories, and how many of their directions are used.
-    pub fn histories(&self) -> (impl Iterator<Item = u32>, u32) {
-        let mask = self.local_mask;
-        let all = 0..1 << self.local_index_bits;
-        let histories = all.map(move |slot| self.delay.history(slot) & mask);
-        (histories, self.local_history_bits)
+    /// Local histories, counters and chooser, for those who look at them.
+    pub fn contents(&self) -> [Contents; 4] {
+        let (mask, length) = (self.local_mask, self.local_history_bits);
+        let histories = (0..1 << self.local_index_bits).map(|slot| Held::History {
+            bits: self.delay.history(slot) & mask,
+            length,
+        });
+        [
+            Contents {
+                selected_by: Selector::Branch,
+                ..column("local_histories", histories.collect())
+            },
+            counters(&self.local, "local"),
+            counters(&self.global, "global"),
+            counters(&self.chooser, "chooser"),
+        ]
     }
 
     /// The local history of the branch at `pc`.
