@@ -5,8 +5,8 @@ use crate::common::compare::{Outcome, PROGRAM_REGISTERS};
 use crate::common::random::{self, Mix};
 use crate::common::{Program, machine, preset};
 use hps_pipeline::config::{
-    BimodalConfig, ExpansionCost, GshareConfig, MachineConfig, MemDep, Predictor, RasRepair,
-    StoreSetsConfig, StoreWaitConfig, TageConfig, TournamentConfig,
+    BimodalConfig, ExpansionCost, GshareConfig, MachineConfig, MemDep, PerceptronConfig, Predictor,
+    RasRepair, StoreSetsConfig, StoreWaitConfig, TageConfig, TournamentConfig,
 };
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
@@ -23,6 +23,7 @@ fn predictors() -> Vec<Predictor> {
         Predictor::Bimodal(BimodalConfig::default()),
         Predictor::Gshare(GshareConfig::default()),
         Predictor::Tournament(TournamentConfig::default()),
+        Predictor::Perceptron(PerceptronConfig::default()),
         Predictor::Tage(TageConfig::default()),
     ]
 }

@@ -61,6 +61,8 @@ config_enum! {
         Gshare(GshareConfig),
         /// Local and global history with a chooser, as in the Alpha 21264 (Kessler, 1999).
         Tournament(TournamentConfig),
+        /// Weighted votes of the last directions (Jiménez and Lin, 2001).
+        Perceptron(PerceptronConfig),
         /// Tagged tables with geometric history lengths (Seznec and Michaud, 2006).
         Tage(TageConfig),
     }
@@ -110,6 +112,16 @@ config_section! {
         global_entries: u32 = 4096, "entries";
         /// Two-bit choosers by global history, a power of two.
         chooser_entries: u32 = 4096, "entries";
+    }
+}
+
+config_section! {
+    /// Perceptron predictor.
+    PerceptronConfig patched by PerceptronPatch {
+        /// Perceptrons, a power of two.
+        entries: u32 = 512, "entries";
+        /// Global history, and so the weights of each perceptron besides its bias.
+        history_bits: u32 = 28, "bits";
     }
 }
 

@@ -479,6 +479,10 @@ fn check_predictor(predictor: &Predictor, c: &mut Checks) {
             let choosers = p.chooser_entries;
             c.power(&key("Tournament.chooser_entries"), choosers, 2, most);
         }
+        Predictor::Perceptron(p) => {
+            c.power(&key("Perceptron.entries"), p.entries, 2, 1 << 16);
+            c.range(&key("Perceptron.history_bits"), p.history_bits, 1, 64);
+        }
         Predictor::Tage(p) => {
             c.power(&key("Tage.base_entries"), p.base_entries, 2, most);
             c.range(&key("Tage.tables"), p.tables, 1, 8);

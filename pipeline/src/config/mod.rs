@@ -23,8 +23,8 @@ mod tests;
 mod units;
 
 pub use branch::{
-    BimodalConfig, BranchConfig, BtbConfig, GshareConfig, HistoryUpdate, IndirectConfig, Predictor,
-    RasRepair, TageConfig, TournamentConfig,
+    BimodalConfig, BranchConfig, BtbConfig, GshareConfig, HistoryUpdate, IndirectConfig,
+    PerceptronConfig, Predictor, RasRepair, TageConfig, TournamentConfig,
 };
 pub use chip::{ChipConfig, Coherence, L2Place, SmtPolicy, SmtQueues};
 pub use counters::{CountersConfig, SelectedEvents};

@@ -67,6 +67,7 @@ fn the_key_table_is_what_the_machines_have() {
         Predictor::Bimodal(BimodalConfig::default()),
         Predictor::Gshare(GshareConfig::default()),
         Predictor::Tournament(TournamentConfig::default()),
+        Predictor::Perceptron(PerceptronConfig::default()),
         Predictor::Tage(TageConfig::default()),
     ] {
         machine.branch.predictor = predictor;

@@ -8,6 +8,7 @@ use std::fmt::Debug;
 use super::bimodal::Bimodal;
 use super::gshare::Gshare;
 use super::history::{Folds, History, HistoryState};
+use super::perceptron::Perceptron;
 use super::tage::Tage;
 use super::tournament::Tournament;
 use crate::config::Predictor;
@@ -63,6 +64,7 @@ pub(super) fn direction(config: &Predictor) -> (Direction, History) {
         Predictor::Tournament(p) => Direction::Tournament(Tournament::new(p)),
         Predictor::Bimodal(p) => Direction::Other(Box::new(Bimodal::new(p.entries))),
         Predictor::Gshare(p) => Direction::Other(Box::new(Gshare::new(p))),
+        Predictor::Perceptron(p) => Direction::Other(Box::new(Perceptron::new(p))),
         Predictor::Tage(p) => {
             return (Direction::Other(Box::new(Tage::new(p))), Tage::history(p));
         }

@@ -15,6 +15,7 @@ mod gshare;
 mod history;
 mod inside;
 mod path;
+mod perceptron;
 mod ras;
 mod tables;
 mod tage;

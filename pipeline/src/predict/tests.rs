@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::{
-    BimodalConfig, BranchConfig, BtbConfig, GshareConfig, IndirectConfig, Predictor, RasRepair,
-    TageConfig, TournamentConfig,
+    BimodalConfig, BranchConfig, BtbConfig, GshareConfig, IndirectConfig, PerceptronConfig,
+    Predictor, RasRepair, TageConfig, TournamentConfig,
 };
 use std::collections::HashMap;
 
@@ -43,6 +43,7 @@ fn all_predictors() -> Vec<Predictor> {
         Predictor::Bimodal(BimodalConfig::default()),
         Predictor::Gshare(GshareConfig::default()),
         Predictor::Tournament(TournamentConfig::default()),
+        Predictor::Perceptron(PerceptronConfig::default()),
         Predictor::Tage(TageConfig::default()),
     ]
 }
@@ -173,6 +174,40 @@ fn tournament_is_two_predictors_and_a_chooser() {
     });
 }
 
+#[test]
+fn perceptrons_weigh_the_last_directions() {
+    let history_bits = 6;
+    let threshold = (1.93 * f64::from(history_bits) + 14.0) as i32;
+    let mut weights: HashMap<u64, Vec<i32>> = HashMap::new();
+    let config = PerceptronConfig {
+        entries: 64,
+        history_bits,
+    };
+    let sign = |taken: bool| if taken { 1 } else { -1 };
+    agree(Predictor::Perceptron(config), |pc, history, taken| {
+        // Before the first branch every direction is "not taken".
+        let past = recent(history, history_bits as usize);
+        let inputs: Vec<i32> = std::iter::once(1)
+            .chain((0..history_bits).map(|back| sign((past >> back) & 1 == 1)))
+            .collect();
+        let mine = weights
+            .entry(slot(pc, 64))
+            .or_insert_with(|| vec![0; inputs.len()]);
+        let sum: i32 = mine
+            .iter()
+            .zip(&inputs)
+            .map(|(weight, input)| weight * input)
+            .sum();
+        let predicted = sum >= 0;
+        if predicted != taken || sum.abs() <= threshold {
+            for (weight, input) in mine.iter_mut().zip(&inputs) {
+                *weight = (*weight + input * sign(taken)).clamp(-128, 127);
+            }
+        }
+        predicted
+    });
+}
+
 /// Share of right predictions in the second half of a stream.
 fn accuracy(predictor: Predictor, stream: impl Fn(usize) -> (u64, bool)) -> f64 {
     let mut unit = BranchUnit::new(&config(predictor));
@@ -210,6 +245,12 @@ fn patterns_are_learned_by_those_who_can() {
     assert!(accuracy(gshare(), sixty) < 0.99);
     let learned = accuracy(tage(), sixty);
     assert!(learned > 0.998, "{learned}");
+    // A direction that is that of 25 branches before: no table of 12 bits holds it, a perceptron of 28 weighs it.
+    let perceptron = || Predictor::Perceptron(PerceptronConfig::default());
+    let far = |step: usize| (0x400, (0x01d5_3a96_u32 >> (step % 25)) & 1 == 1);
+    let learned = accuracy(perceptron(), far);
+    assert!(learned > 0.998, "{learned}");
+    assert!(accuracy(perceptron(), eight) > 0.999);
 }
 
 #[test]
