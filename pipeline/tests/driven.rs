@@ -448,6 +448,10 @@ fn what_a_machine_lacks_is_said() {
         m.memory.l1d_write = hps_pipeline::config::L1dWrite::WriteThrough(Default::default());
     };
     assert_eq!(changed(through), Some(NotDriven::WriteThrough));
+    let learns = |m: &mut MachineConfig| {
+        m.memory.l2.replacement = hps_pipeline::config::Replacement::Ship(Default::default());
+    };
+    assert_eq!(changed(learns), Some(NotDriven::Replacement));
     assert_eq!(
         changed(|m| m.window.rob_entries = 4096),
         Some(NotDriven::Window)

@@ -289,6 +289,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.stores.note(position, pc, self.process.program());
             return;
         }
+        if seldom(core.params.tells_instructions) {
+            self.stores.note(position, pc, self.process.program());
+        }
         // Permissions were checked at dispatch, and only a serializing system call changes them.
         debug_assert!(
             stored,

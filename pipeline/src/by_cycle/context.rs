@@ -156,7 +156,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             in_order: InOrder::new(config),
             events: Events::new(64),
             loads_used: 0,
-            stores: StoreQueue::new(config.window.store_queue_entries as usize),
+            stores: StoreQueue::new(
+                config.window.store_queue_entries as usize,
+                params.tells_instructions,
+            ),
             memdep,
             traps: Ring::new(slots, TrapCause::IllegalInstruction),
             reservations_before: Ring::new(slots, 0),

@@ -196,6 +196,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         size: u8,
     ) -> AccessResult {
         if seldom(core.params.peculiar_accesses) {
+            if core.params.tells_instructions {
+                core.memory.tell_instruction(self.rob.at(slot).front.pc);
+            }
             if seldom(shared.records_contention()) {
                 self.announce_load(core, shared, slot, (addr, size));
             }
@@ -359,6 +362,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     fn drain_oldest_store(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         let e = *self.stores.get(self.stores.head);
         if e.size != 0 && !e.is_performed {
+            if seldom(core.params.tells_instructions) {
+                let (pc, _) = self.stores.instruction(self.stores.head);
+                core.memory.tell_instruction(pc);
+            }
             if seldom(shared.records_contention()) {
                 let (pc, program) = self.stores.instruction(self.stores.head);
                 let by = Accessor {

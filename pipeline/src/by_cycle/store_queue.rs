@@ -69,8 +69,8 @@ pub struct StoreQueue {
 }
 
 impl StoreQueue {
-    /// An empty queue.
-    pub fn new(capacity: usize) -> Self {
+    /// An empty queue, which notes the instructions that stores are if told so.
+    pub fn new(capacity: usize, notes_instructions: bool) -> Self {
         let empty = StoreEntry {
             addr: 0,
             data: 0,
@@ -89,7 +89,7 @@ impl StoreQueue {
             tail: 0,
             unknown_addresses: 0,
             filter: [0; FILTER],
-            by: Ring::new(0, (0, 0)),
+            by: Ring::new(if notes_instructions { capacity } else { 0 }, (0, 0)),
         }
     }
 

@@ -256,6 +256,7 @@ impl Warm {
                 return;
             };
             let addr = inst.data_address(self.scratch.r[inst.rs1 as usize]);
+            let at = pc;
             pc = match exec::execute(&mut self.scratch, memory, &inst, pc) {
                 Outcome::Next => pc.wrapping_add(u64::from(inst.len)),
                 Outcome::Taken(target) => target,
@@ -263,6 +264,7 @@ impl Warm {
             };
             // Stores never get as far as the cache.
             if inst.class == OpClass::Load && !self.memory.warm_newest(addr, false) {
+                self.memory.tell_instruction(at);
                 self.memory.warm_data(addr, false);
             }
         }
@@ -299,7 +301,8 @@ impl Probe for Warm {
     }
 
     #[inline]
-    fn memory(&mut self, _pc: u64, inst: &Inst, addr: u64) {
+    fn memory(&mut self, pc: u64, inst: &Inst, addr: u64) {
+        self.memory.tell_instruction(pc);
         self.memory.warm_data(addr, inst.class != OpClass::Load);
     }
 

@@ -101,6 +101,9 @@ fn structures(
     if !config.counters.is_default() {
         return Err(NotDriven::Counters);
     }
+    if config.memory.learns_by_instruction() {
+        return Err(NotDriven::Replacement);
+    }
     if config.branch.predictor == Predictor::Perfect {
         return Err(NotDriven::Perfect);
     }

@@ -17,6 +17,11 @@ pub enum NotDriven {
     /// Its data cache writes through.
     #[error("its data cache writes through (memory.l1d_write)")]
     WriteThrough,
+    /// A cache learns from the instructions that access it.
+    #[error(
+        "a cache learns from the instructions that access it (memory.l1d.replacement, memory.l2.replacement)"
+    )]
+    Replacement,
     /// Its window is too large.
     #[error(
         "its reorder buffer and twice the queues before it hold more than {STAMPS} instructions"

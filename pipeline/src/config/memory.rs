@@ -81,6 +81,14 @@ impl MemoryConfig {
     pub fn performs_prefetches(&self) -> bool {
         self.prefetch_instructions == PrefetchInstructions::Performed
     }
+
+    /// Whether a cache learns from the instructions that access it.
+    #[must_use]
+    pub fn learns_by_instruction(&self) -> bool {
+        let first = [&self.l1i, &self.l1d, &self.l2].map(|cache| &cache.replacement);
+        let mut all = first.into_iter().chain([&self.l3.replacement]);
+        all.any(Replacement::learns_by_instruction)
+    }
 }
 
 fn is_true(value: &bool) -> bool {
@@ -238,12 +246,20 @@ config_enum! {
         /// Static re-reference interval prediction (Jaleel et al., 2010): what was used once goes before what was used
         /// again.
         Srrip(SrripConfig),
+        /// Signature-based hit prediction (Wu et al., 2011): lines of instructions whose lines are not used again leave
+        /// first. The cycle-driven core alone has it.
+        Ship(ShipConfig),
         /// Dynamic re-reference interval prediction: a part of what does not fit stays, if that is worth more.
         Drrip(DrripConfig),
     }
 }
 
 impl Replacement {
+    /// Whether it learns from the instructions that ask.
+    fn learns_by_instruction(&self) -> bool {
+        matches!(self, Replacement::Ship(_))
+    }
+
     fn is_lru(&self) -> bool {
         *self == Replacement::Lru
     }
@@ -254,6 +270,18 @@ config_section! {
     SrripConfig patched by SrripPatch {
         /// Prediction of each line.
         bits: u32 = 2, "bits";
+    }
+}
+
+config_section! {
+    /// Signature-based hit prediction.
+    ShipConfig patched by ShipPatch {
+        /// Prediction of each line.
+        bits: u32 = 2, "bits";
+        /// Counters that the addresses of instructions select, a power of two.
+        counters: u32 = 16_384, "entries";
+        /// Each counter.
+        counter_bits: u32 = 3, "bits";
     }
 }
 

@@ -33,8 +33,8 @@ pub use interrupts::InterruptConfig;
 pub use little::{CoreConfig, CoreMemoryConfig, LittleConfig};
 pub use memory::{
     BusConfig, CacheConfig, DrripConfig, L1dPrefetch, L1dWrite, L2TlbConfig, L3Config,
-    MemoryBusConfig, MemoryConfig, NextLineConfig, PrefetchInstructions, Replacement, SrripConfig,
-    StreamConfig, StrideConfig, TlbConfig, WriteBufferConfig,
+    MemoryBusConfig, MemoryConfig, NextLineConfig, PrefetchInstructions, Replacement, ShipConfig,
+    SrripConfig, StreamConfig, StrideConfig, TlbConfig, WriteBufferConfig,
 };
 pub use node::{KeyDoc, Source};
 pub use sections::{

@@ -92,6 +92,7 @@ fn the_key_table_is_what_the_machines_have() {
         Replacement::Random,
         Replacement::Srrip(SrripConfig::default()),
         Replacement::Drrip(DrripConfig::default()),
+        Replacement::Ship(ShipConfig::default()),
     ] {
         let memory = &mut machine.memory;
         for cache in [&mut memory.l1i, &mut memory.l1d, &mut memory.l2] {

@@ -123,6 +123,12 @@ impl PrivateMemory {
         result(fetched, delay, tlb_miss)
     }
 
+    /// The next accesses to data are those of this instruction, for caches that learn from it.
+    #[inline]
+    pub(crate) fn tell_instruction(&mut self, pc: u64) {
+        self.link.instruction = pc;
+    }
+
     /// Loads `size` bytes.
     #[inline]
     pub fn load(

@@ -42,6 +42,12 @@ impl MemorySystem {
         self.private.fetch(&mut self.shared, now, addr)
     }
 
+    /// [`PrivateMemory::tell_instruction`].
+    #[inline]
+    pub(crate) fn tell_instruction(&mut self, pc: u64) {
+        self.private.tell_instruction(pc);
+    }
+
     /// [`PrivateMemory::load`].
     #[inline]
     pub fn load(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {

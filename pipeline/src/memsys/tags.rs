@@ -274,7 +274,7 @@ fn bring_forward(slots: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DrripConfig, SrripConfig};
+    use crate::config::{DrripConfig, ShipConfig, SrripConfig};
     use crate::predict::tests::Random;
 
     const BY: Requester = Requester {
@@ -289,6 +289,7 @@ mod tests {
             Replacement::Plru,
             Replacement::Srrip(SrripConfig::default()),
             Replacement::Drrip(DrripConfig::default()),
+            Replacement::Ship(ShipConfig::default()),
         ]
     }
 

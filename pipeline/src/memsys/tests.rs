@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::{
     BusConfig, DrripConfig, L2TlbConfig, MachineConfig, MemoryBusConfig, MemoryConfig, Replacement,
-    SrripConfig, TlbConfig,
+    ShipConfig, SrripConfig, TlbConfig,
 };
 
 mod below;

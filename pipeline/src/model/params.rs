@@ -51,6 +51,8 @@ pub(crate) struct Params {
     pub peculiar_loads: bool,
     /// Some accesses of loads go otherwise: beside other contexts, or for prefetches.
     pub peculiar_accesses: bool,
+    /// A cache learns from the instructions that access it.
+    pub tells_instructions: bool,
     /// Cycles that fetch waits after a misprediction.
     pub mispredict_extra: u64,
     pub commit_width: u64,
@@ -156,7 +158,10 @@ impl Params {
             separate_addresses,
             performs_prefetches: config.memory.performs_prefetches(),
             peculiar_loads: separate_addresses || config.memory.performs_prefetches(),
-            peculiar_accesses: config.chip.has_company() || config.memory.performs_prefetches(),
+            peculiar_accesses: config.chip.has_company()
+                || config.memory.performs_prefetches()
+                || config.memory.learns_by_instruction(),
+            tells_instructions: config.memory.learns_by_instruction(),
             mispredict_extra: u64::from(config.branch.mispredict_extra_cycles),
             commit_width: u64::from(config.window.commit_width),
             complete_to_commit: u64::from(config.window.complete_to_commit_cycles),

@@ -1,6 +1,6 @@
 //! Caches, TLBs, buses, memory: load-to-use and bandwidth of each level.
 
-use hps_pipeline::config::MachineConfig;
+use hps_pipeline::config::{DrripConfig, MachineConfig, Replacement, ShipConfig, SrripConfig};
 use hps_pipeline::core::Cause;
 
 use super::{
@@ -354,4 +354,57 @@ fn code_from_the_second_level_stalls_fetch_once_a_line() {
     let stall = u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles) + 1;
     let fetch = u64::from(line / 4 / m.fetch.fetch_width_insts);
     assert_eq!(steps(&heads), vec![stall + fetch; heads.len() - 1]);
+}
+
+/// Passes over lines that are used twice in each, and behind them over four times what the data cache holds.
+fn reuse_and_scan(m: &MachineConfig, passes: u64, scan: &str) -> Program {
+    let line = u64::from(m.memory.l1d.line_bytes);
+    let lines = u64::from(m.memory.l1d.size_bytes) / line;
+    let (reused, scanned) = (lines / 2, 4 * lines);
+    let text = format!(
+        "la s0, data\nli s1, {scan_begin}\nadd s1, s0, s1\nli s2, {passes}\n\
+         pass:\nmv t0, s0\nli t1, {reused}\n\
+         reuse:\nld a0, 0(t0)\nadd a1, a1, a0\nld a0, 8(t0)\nadd a1, a1, a0\n\
+         addi t0, t0, {line}\naddi t1, t1, -1\nbnez t1, reuse\n\
+         mv t0, s1\nli t1, {scanned}\n\
+         scan:\n{scan}\naddi t0, t0, {line}\naddi t1, t1, -1\nbnez t1, scan\n\
+         addi s2, s2, -1\nbnez s2, pass\nebreak\n",
+        scan_begin = reused * line,
+    );
+    Program::new(&text, (reused + scanned) * line)
+}
+
+/// The least recently used line is always one that will be used again. Other policies learn that, from what happens to
+/// lines or from the instructions that bring them in, be these loads or stores.
+#[test]
+fn policies_that_learn_keep_what_is_used_again() {
+    let passes = 12;
+    for scan in ["ld a0, 0(t0)", "sd a1, 0(t0)"] {
+        // Misses in a pass, in lines of the cache: 4 of the scan, and half a one of what would fit.
+        let misses = |replacement: Replacement| {
+            let m = steady("hps-4wide", |m| {
+                m.memory.l1d.replacement = replacement.clone();
+                m.memory.l1d.ways = 4;
+            });
+            let run = Run::of(&m, &reuse_and_scan(&m, passes, scan));
+            let lines = u64::from(m.memory.l1d.size_bytes / m.memory.l1d.line_bytes);
+            let l1d = &run.memory.l1d;
+            let all = l1d.read_miss_events + l1d.write_miss_events;
+            all as f64 / (lines * passes) as f64
+        };
+        let lru = misses(Replacement::Lru);
+        let srrip = misses(Replacement::Srrip(SrripConfig::default()));
+        let drrip = misses(Replacement::Drrip(DrripConfig::default()));
+        let ship = misses(Replacement::Ship(ShipConfig::default()));
+        let all = format!("{scan}: {lru} {srrip} {drrip} {ship}");
+        // The scan is so long that it makes all lines of a set old, with SRRIP too.
+        assert!(
+            (4.45..4.55).contains(&lru) && (4.45..4.55).contains(&srrip),
+            "{all}"
+        );
+        assert!(
+            (3.5..4.1).contains(&drrip) && (3.5..3.95).contains(&ship),
+            "{all}"
+        );
+    }
 }

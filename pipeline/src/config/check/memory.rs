@@ -183,6 +183,11 @@ fn check_replacement(path: &str, replacement: &Replacement, ways: u32, c: &mut C
         Replacement::Srrip(p) => {
             c.range(&key("Srrip.bits"), p.bits, 1, 7);
         }
+        Replacement::Ship(p) => {
+            c.range(&key("Ship.bits"), p.bits, 1, 7);
+            c.power(&key("Ship.counters"), p.counters, 2, 1 << 20);
+            c.range(&key("Ship.counter_bits"), p.counter_bits, 1, 8);
+        }
         Replacement::Drrip(p) => {
             c.range(&key("Drrip.bits"), p.bits, 1, 7);
             c.power(&key("Drrip.leader_sets"), p.leader_sets, 1, 1 << 16);

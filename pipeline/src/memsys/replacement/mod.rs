@@ -6,6 +6,7 @@
 mod plru;
 mod random;
 mod rrip;
+mod ship;
 
 use std::fmt::Debug;
 
@@ -88,6 +89,7 @@ pub(in crate::memsys) fn policy(
         Replacement::Random => Box::new(random::Random::new(ways)),
         Replacement::Plru => Box::new(plru::Plru::new(sets, ways)),
         Replacement::Srrip(config) => Box::new(rrip::Rrip::fixed(config, sets, ways)),
+        Replacement::Ship(config) => Box::new(ship::Ship::new(config, sets, ways)),
         Replacement::Drrip(config) => Box::new(rrip::Rrip::dynamic(config, sets, ways)),
     })
 }

@@ -110,6 +110,11 @@ impl Rrip {
             ..Rrip::fixed(&srrip, sets, ways)
         }
     }
+
+    /// A line comes in that is not expected to be used again.
+    pub fn make_distant(&mut self, set: usize, way: usize) {
+        self.predictions[set * self.ways + way] = self.distant;
+    }
 }
 
 impl ReplacementPolicy for Rrip {

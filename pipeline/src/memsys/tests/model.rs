@@ -211,6 +211,7 @@ fn nothing_is_lost_in_dense_traffic() {
         Replacement::Plru,
         Replacement::Srrip(SrripConfig::default()),
         Replacement::Drrip(DrripConfig::default()),
+        Replacement::Ship(ShipConfig::default()),
     ] {
         for critical_word_first in [true, false] {
             let mut config = small(replacement.clone());
