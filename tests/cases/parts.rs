@@ -167,11 +167,11 @@ fn same_as_one(hps: &Hps, one: &BTreeMap<String, Vec<u8>>) {
 }
 
 #[test]
-fn the_lines_of_readme_for_parallel_and_xargs_leave_the_files_of_one_run() {
+fn the_lines_of_the_book_for_parallel_and_xargs_leave_the_files_of_one_run() {
     let hps = Hps::new();
     let one = sweep_of_one(&hps);
-    let readme = include_str!("../../README.md");
-    let blocks = readme.split("```sh\n").skip(1);
+    let page = include_str!("../../docs/clusters.md");
+    let blocks = page.split("```sh\n").skip(1);
     let blocks: Vec<&str> = blocks.filter_map(|b| b.split("```").next()).collect();
     for runner in ["\nparallel ", "xargs -P"] {
         let lines = blocks.iter().find(|block| block.contains(runner));

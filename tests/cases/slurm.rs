@@ -1,4 +1,4 @@
-//! A sweep by Slurm, with the commands that README prints: controller, authentication and two nodes run on this host,
+//! A sweep by Slurm, with the commands that the book prints: controller, authentication and two nodes run on this host,
 //! in a temporary folder.
 
 use std::fmt::Write as _;
@@ -285,9 +285,9 @@ fn free_port() -> u16 {
     listener.local_addr().expect("its number").port()
 }
 
-/// The commands of README under "With Slurm".
-fn readme() -> Vec<String> {
-    let text = include_str!("../../README.md");
+/// The commands of the book under "With Slurm".
+fn documented() -> Vec<String> {
+    let text = include_str!("../../docs/clusters.md");
     let (_, rest) = text
         .split_once("With Slurm:\n\n```sh\n")
         .expect("the commands");
@@ -318,7 +318,7 @@ fn arrays_with_parts_killed_preempted_drained_and_lost_end_with_the_whole_result
         path.display(),
         std::env::var("PATH").unwrap_or_default()
     );
-    let lines = readme();
+    let lines = documented();
     let shell = |cluster: &Cluster, line: &str| {
         let mut command = cluster.command("sh");
         command
