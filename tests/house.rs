@@ -1,6 +1,8 @@
 //! The rules of the repository itself: sizes of files, which crate may know which, and documents that name
 //! only files that exist.
 
+mod book;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
