@@ -3,9 +3,9 @@
 //! common to them; another one adds an implementation of [`Abi`].
 
 use super::Owner;
+use super::calls::Call;
 use super::errno::Errno;
 use super::flags::{MapRules, OpenRules, SyncRules};
-use super::numbers::Call;
 use super::record::{Record, read_words};
 use super::signals::{Action, AltStack, Fault, SigInfo, Signal, SignalRules};
 use super::sockets::SocketRules;

@@ -4,7 +4,7 @@
 
 use super::abi::{DecodedCall, ProgramStart};
 use super::abi_alpha::{Alpha, FORK, VFORK, at_cwd, common_call, osf_stat};
-use super::numbers::Call;
+use super::calls::Call;
 use crate::alpha::registers;
 use crate::hart::Hart;
 

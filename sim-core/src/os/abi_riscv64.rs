@@ -7,9 +7,9 @@ use super::abi::{
     IoctlRequest, Resource, Restored, StatFormat, generic_fcntl_command,
 };
 use super::call_names;
+use super::calls::Call;
 use super::errno::Errno;
 use super::flags::{MapRules, OpenRules, SyncRules};
-use super::numbers::Call;
 use super::record::{Record, read_words};
 use super::signals::{AltStack, SIGINFO_BYTES, Signal, SignalRules};
 use super::sockets::{SocketOption, SocketRules};
@@ -27,49 +27,6 @@ const A7: usize = 17;
 /// The system call interface of riscv64.
 #[derive(Clone, Copy, Debug)]
 pub struct Riscv64;
-
-macro_rules! numbers {
-    ($($number:literal $call:ident)*) => {
-        /// The generic numbers.
-        const fn call_of(number: u64) -> Option<Call> {
-            match number {
-                $($number => Some(Call::$call),)*
-                _ => None,
-            }
-        }
-    };
-}
-
-numbers! {
-    17 Getcwd 19 Eventfd2 20 EpollCreate1 21 EpollCtl 22 EpollPwait 23 Dup 24 Dup3 25 Fcntl 26 InotifyInit1 27 InotifyAddWatch 28 InotifyRmWatch 29 Ioctl 32 Flock
-    33 Mknodat 34 Mkdirat 35 Unlinkat 38 Renameat 43 Statfs 44 Fstatfs 45 Truncate 46 Ftruncate 47 Fallocate
-    48 Faccessat 49 Chdir 50 Fchdir 51 Chroot 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
-    61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64
-    69 Preadv 70 Pwritev 71 Sendfile 72 Pselect6 73 Ppoll 74 Signalfd4 75 Vmsplice 76 Splice 77 Tee 78 Readlinkat 79 Newfstatat 80 Fstat 81 Sync 82 Fsync 83 Fdatasync
-    84 SyncFileRange 88 Utimensat
-    93 Exit 94 ExitGroup 96 SetTidAddress 98 Futex 99 SetRobustList 101 Nanosleep
-    113 ClockGettime 114 ClockGetres 115 ClockNanosleep 123 SchedGetaffinity 124 SchedYield
-    129 Kill 130 Tkill 131 Tgkill 132 Sigaltstack 133 RtSigsuspend 134 RtSigaction
-    135 RtSigprocmask 136 RtSigpending 139 RtSigreturn 153 Times 155 Getpgid 156 Getsid
-    160 Uname 163 Getrlimit 164 Setrlimit 165 Getrusage 166 Umask 167 Prctl 168 Getcpu
-    169 Gettimeofday 170 Settimeofday 172 Getpid 173 Getppid 174 Getuid 175 Geteuid 176 Getgid 177 Getegid
-    178 Gettid 179 Sysinfo 213 Readahead 214 Brk 215 Munmap 216 Mremap 102 Getitimer 103 Setitimer 107 TimerCreate 108 TimerGettime 109 TimerGetoverrun 110 TimerSettime 111 TimerDelete
-    137 RtSigtimedwait 138 RtSigqueueinfo 240 RtTgsigqueueinfo 85 TimerfdCreate 86 TimerfdSettime 87 TimerfdGettime
-    100 GetRobustList 95 Waitid 220 Clone 221 Execve 241 PerfEventOpen 281 Execveat 424 PidfdSendSignal 434 PidfdOpen 222 Mmap
-    223 Fadvise64 226 Mprotect 227 Msync 228 Mlock 229 Munlock 230 Mlockall 231 Munlockall 232 Mincore
-    233 Madvise 258 RiscvHwprobe 259 RiscvFlushIcache 260 Wait4 261 Prlimit64 267 Syncfs 276 Renameat2 278 Getrandom
-    279 MemfdCreate 283 Membarrier 284 Mlock2 285 CopyFileRange 286 Preadv2 287 Pwritev2 291 Statx 293 Rseq
-    112 ClockSettime 118 SchedSetparam 119 SchedSetscheduler 120 SchedGetscheduler 121 SchedGetparam 122 SchedSetaffinity
-    125 SchedGetPriorityMax 126 SchedGetPriorityMin 127 SchedRrGetInterval
-    140 Setpriority 141 Getpriority 143 Setregid 144 Setgid 145 Setreuid 146 Setuid 147 Setresuid 148 Getresuid
-    149 Setresgid 150 Getresgid 151 Setfsuid 152 Setfsgid 154 Setpgid 157 Setsid 158 Getgroups 159 Setgroups
-    186 Msgget 187 Msgctl 188 Msgrcv 189 Msgsnd 190 Semget 191 Semctl 192 Semtimedop 193 Semop
-    194 Shmget 195 Shmctl 196 Shmat 197 Shmdt
-    36 Symlinkat 37 Linkat 198 Socket 199 Socketpair 200 Bind 201 Listen 202 Accept 203 Connect 204 Getsockname
-    205 Getpeername 206 Sendto 207 Recvfrom 208 Setsockopt 209 Getsockopt 210 Shutdown 211 Sendmsg 212 Recvmsg
-    242 Accept4 243 Recvmmsg 269 Sendmmsg
-    90 Capget 91 Capset 92 Personality 171 Adjtimex 435 Clone3 436 CloseRange 439 Faccessat2 441 EpollPwait2
-}
 
 /// `O_*` of the generic ABI.
 const OPEN_RULES: OpenRules = OpenRules {
@@ -180,7 +137,7 @@ impl Abi for Riscv64 {
     }
 
     fn call(&self, number: u64, arguments: [u64; 6]) -> Option<DecodedCall> {
-        call_of(number).map(|call| (call, arguments))
+        Call::of_generic(number).map(|call| (call, arguments))
     }
 
     fn call_name(&self, number: u64) -> Option<&'static str> {

@@ -71,6 +71,14 @@ impl Linux {
     }
 
     /// Owners and times are not kept, except that the file must exist.
+    /// `utimensat`; without a path it is `futimens`.
+    pub(super) fn utimensat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        match a[1] {
+            0 => self.change_open(a[0]),
+            _ => self.change_at(mem, a),
+        }
+    }
+
     pub(super) fn change_at(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let (dirfd, path) = self.on_host(a[0], &self.path_argument(mem, a[1])?, true)?;
         self.resolve(dirfd, &path, true)?.existing()?;

@@ -49,7 +49,7 @@ names! {
     223 fadvise64 224 swapon 225 swapoff 226 mprotect 227 msync 228 mlock 229 munlock 230 mlockall
     231 munlockall 232 mincore 233 madvise 234 remap_file_pages 235 mbind 236 get_mempolicy 237 set_mempolicy
     238 migrate_pages 239 move_pages 240 rt_tgsigqueueinfo 241 perf_event_open 242 accept4 243 recvmmsg
-    259 riscv_flush_icache 260 wait4 261 prlimit64 262 fanotify_init 263 fanotify_mark 264 name_to_handle_at
+    258 riscv_hwprobe 259 riscv_flush_icache 260 wait4 261 prlimit64 262 fanotify_init 263 fanotify_mark 264 name_to_handle_at
     265 open_by_handle_at 266 clock_adjtime 267 syncfs 268 setns 269 sendmmsg 270 process_vm_readv
     271 process_vm_writev 272 kcmp 273 finit_module 274 sched_setattr 275 sched_getattr 276 renameat2
     277 seccomp 278 getrandom 279 memfd_create 280 bpf 281 execveat 282 userfaultfd 283 membarrier 284 mlock2

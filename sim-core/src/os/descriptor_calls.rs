@@ -9,6 +9,7 @@ use super::errno::Errno;
 use super::locks::SetMode;
 use crate::host::sys::rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use crate::memory::Memory;
+use crate::process::Thread;
 
 impl Linux {
     pub(super) fn dup(&mut self, fd: u64) -> Result<u64, Errno> {
@@ -142,8 +143,22 @@ impl Linux {
         }
     }
 
+    /// `ioctl` of whatever the descriptor is.
+    pub(super) fn ioctl_any(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        if self.is_event(a[0]) {
+            self.control_event(thread, mem, a)
+        } else {
+            self.ioctl(mem, a)
+        }
+    }
+
     /// No descriptor is a terminal: output is buffered the same way wherever it goes.
-    pub(super) fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, request, argument, ..] = *a;
         self.opened(fd)?;
         match self.abi.ioctl_request(request) {

@@ -13,6 +13,7 @@ use super::streams::{Which, retry};
 use super::threads::Blocked;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// No call transfers more (Linux `MAX_RW_COUNT`).
 pub(super) const MAX_TRANSFER_BYTES: u64 = 0x7fff_f000;
@@ -50,7 +51,35 @@ impl Linux {
         }
     }
 
-    pub(super) fn read(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    /// The files of the process, among which a made-up one shows what is now the case if it is read from its start.
+    pub(super) fn fresh(
+        &mut self,
+        thread: &Thread,
+        mem: &Memory,
+        fd: u64,
+        offset: Option<u64>,
+    ) -> &mut Linux {
+        self.refresh_made(thread, mem, fd, offset);
+        self
+    }
+
+    /// `read` of whatever the descriptor is.
+    pub(super) fn read_any(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        if self.is_event(a[0]) {
+            self.read_event(thread, mem, a)
+        } else if self.is_signal_file(a[0]) {
+            self.read_signals(thread, mem, a)
+        } else {
+            self.fresh(thread, mem, a[0], None).read(mem, a)
+        }
+    }
+
+    fn read(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, addr, len, ..] = *a;
         self.read_from(mem, fd, addr, len, None)
     }

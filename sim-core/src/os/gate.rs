@@ -3,9 +3,9 @@
 //! A [`Linux`] with a gate asks it before it serves a call. The gate sees the call, its arguments and what kind of
 //! thing the call's descriptor stands for, and answers whether the call is served, only pretended, or ends the run.
 
+use super::calls::Call;
 use super::descriptors::Kind;
 use super::errno::Errno;
-use super::numbers::Call;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
 
@@ -170,59 +170,5 @@ fn pretended(call: Call, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         Call::Sendfile => Ok(a[3]),
         Call::CopyFileRange => Ok(a[4]),
         _ => Ok(0),
-    }
-}
-
-impl Call {
-    /// Whether the first argument is a descriptor that is open already.
-    const fn begins_with_descriptor(self) -> bool {
-        matches!(
-            self,
-            Call::Close
-                | Call::CopyFileRange
-                | Call::Dup
-                | Call::Dup2
-                | Call::Dup3
-                | Call::EpollCtl
-                | Call::EpollPwait
-                | Call::EpollPwait2
-                | Call::EpollWait
-                | Call::Fallocate
-                | Call::Fadvise64
-                | Call::Fchdir
-                | Call::Fchmod
-                | Call::Fchown
-                | Call::Fcntl
-                | Call::Fdatasync
-                | Call::Flock
-                | Call::Fstat
-                | Call::Fstat64
-                | Call::Fstatfs
-                | Call::Fsync
-                | Call::Ftruncate
-                | Call::Getdents64
-                | Call::InotifyAddWatch
-                | Call::InotifyRmWatch
-                | Call::Ioctl
-                | Call::Lseek
-                | Call::OsfFstat
-                | Call::OsfGetdirentries
-                | Call::Pread64
-                | Call::Preadv
-                | Call::Preadv2
-                | Call::Pwrite64
-                | Call::Pwritev
-                | Call::Pwritev2
-                | Call::Read
-                | Call::Readahead
-                | Call::Readv
-                | Call::Sendfile
-                | Call::SyncFileRange
-                | Call::Syncfs
-                | Call::TimerfdGettime
-                | Call::TimerfdSettime
-                | Call::Write
-                | Call::Writev
-        )
     }
 }

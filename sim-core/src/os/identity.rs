@@ -5,7 +5,6 @@
 
 use super::Linux;
 use super::errno::Errno;
-use super::numbers::Call;
 use super::record::Record;
 use crate::memory::Memory;
 use crate::process::Thread;
@@ -57,7 +56,7 @@ pub(super) mod capability {
 
 /// The users, or groups, that a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ids {
+pub(super) struct Ids {
     real: u32,
     effective: u32,
     saved: u32,
@@ -80,7 +79,7 @@ impl Ids {
     }
 
     /// `setuid` and `setgid`.
-    fn set(&mut self, id: u32, is_privileged: bool) -> Result<(), Errno> {
+    pub(super) fn set(&mut self, id: u32, is_privileged: bool) -> Result<(), Errno> {
         if id == UNCHANGED {
             return Err(Errno::EINVAL);
         }
@@ -95,7 +94,12 @@ impl Ids {
     }
 
     /// `setreuid` and `setregid`.
-    fn set_two(&mut self, real: u32, effective: u32, is_privileged: bool) -> Result<(), Errno> {
+    pub(super) fn set_two(
+        &mut self,
+        real: u32,
+        effective: u32,
+        is_privileged: bool,
+    ) -> Result<(), Errno> {
         let may_be_real = real == UNCHANGED || real == self.real || real == self.effective;
         let may_be_effective = effective == UNCHANGED || self.has(effective);
         if !(is_privileged || may_be_real && may_be_effective) {
@@ -112,7 +116,7 @@ impl Ids {
     }
 
     /// `setresuid` and `setresgid`.
-    fn set_three(&mut self, wanted: [u32; 3], is_privileged: bool) -> Result<(), Errno> {
+    pub(super) fn set_three(&mut self, wanted: [u32; 3], is_privileged: bool) -> Result<(), Errno> {
         let may_be = |id: &u32| *id == UNCHANGED || self.has(*id);
         if !is_privileged && !wanted.iter().all(may_be) {
             return Err(Errno::EPERM);
@@ -125,7 +129,7 @@ impl Ids {
     }
 
     /// `setfsuid` and `setfsgid`: returns the one before, also where the new one is refused.
-    fn set_of_files(&mut self, id: u32, is_privileged: bool) -> u64 {
+    pub(super) fn set_of_files(&mut self, id: u32, is_privileged: bool) -> u64 {
         let before = self.of_files;
         if id != UNCHANGED && (is_privileged || self.has(id) || id == before) {
             self.of_files = id;
@@ -325,62 +329,22 @@ impl Linux {
         self.credentials.may(capability)
     }
 
-    /// Who the process is. Some interfaces return the parent or the effective owner as well.
-    pub(super) fn identity(&mut self, call: Call, thread: &Thread) -> u64 {
-        let parent = u64::from(self.parent());
-        let own = &self.credentials;
-        let (uid, gid) = (u64::from(own.uid()), u64::from(own.gid()));
-        let (euid, egid) = (u64::from(own.euid()), u64::from(own.egid()));
-        self.second_result = match call {
-            Call::Getxpid => Some(parent),
-            Call::Getxuid => Some(euid),
-            Call::Getxgid => Some(egid),
-            _ => None,
-        };
-        match call {
-            Call::Getppid => parent,
-            Call::Gettid => u64::from(thread.tid),
-            Call::Getuid | Call::Getxuid => uid,
-            Call::Geteuid => euid,
-            Call::Getgid | Call::Getxgid => gid,
-            Call::Getegid => egid,
-            _ => u64::from(self.pid),
-        }
+    /// The result of a call that returns a second number as well.
+    pub(super) fn both(&mut self, first: u32, second: u32) -> Result<u64, Errno> {
+        self.second_result = Some(second.into());
+        Ok(first.into())
     }
 
-    pub(super) fn serve_identity(
+    /// Changes which users the process is, with the right to become anybody or without.
+    pub(super) fn change_users(
         &mut self,
-        call: Call,
         thread: &Thread,
-        mem: &mut Memory,
-        a: &[u64; 6],
+        change: impl FnOnce(&mut Ids, bool) -> Result<(), Errno>,
     ) -> Result<u64, Errno> {
-        let ids = [a[0], a[1], a[2]].map(|id| id as u32);
-        let of_users = self.may(capability::SETUID);
-        let of_groups = self.may(capability::SETGID);
+        let may_be_all = self.may(capability::SETUID);
         let own = &mut self.credentials;
         let before = own.user;
-        match call {
-            Call::Getpgid => return self.getpgid(a[0]),
-            Call::Getsid => return self.getsid(a[0]),
-            Call::Setpgid => return self.setpgid(a[0], a[1]),
-            Call::Setsid => return self.setsid(),
-            Call::Setuid => own.user.set(ids[0], of_users)?,
-            Call::Setgid => own.group.set(ids[0], of_groups)?,
-            Call::Setreuid => own.user.set_two(ids[0], ids[1], of_users)?,
-            Call::Setregid => own.group.set_two(ids[0], ids[1], of_groups)?,
-            Call::Setresuid => own.user.set_three(ids, of_users)?,
-            Call::Setresgid => own.group.set_three(ids, of_groups)?,
-            Call::Setfsuid => return Ok(own.user.set_of_files(ids[0], of_users)),
-            Call::Setfsgid => return Ok(own.group.set_of_files(ids[0], of_groups)),
-            Call::Getresuid => write_ids(mem, a, own.user)?,
-            Call::Getresgid => write_ids(mem, a, own.group)?,
-            Call::Getgroups => return self.getgroups(mem, a),
-            Call::Setgroups => return self.setgroups(mem, a),
-            Call::Capget => return self.capget(mem, a),
-            Call::Capset => return self.capset(mem, a),
-            _ => return Err(Errno::ENOSYS),
-        }
+        change(&mut own.user, may_be_all)?;
         if own.user != before {
             own.fix_capabilities(before, thread.attributes.keeps_capabilities());
             let uid = own.uid();
@@ -389,7 +353,34 @@ impl Linux {
         Ok(0)
     }
 
-    fn getgroups(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    /// Changes which groups the process is, with the right to become any or without.
+    pub(super) fn change_groups(
+        &mut self,
+        change: impl FnOnce(&mut Ids, bool) -> Result<(), Errno>,
+    ) -> Result<u64, Errno> {
+        let may_be_all = self.may(capability::SETGID);
+        change(&mut self.credentials.group, may_be_all).map(|()| 0)
+    }
+
+    pub(super) fn set_user_of_files(&mut self, id: u32) -> u64 {
+        let may_be_all = self.may(capability::SETUID);
+        self.credentials.user.set_of_files(id, may_be_all)
+    }
+
+    pub(super) fn set_group_of_files(&mut self, id: u32) -> u64 {
+        let may_be_all = self.may(capability::SETGID);
+        self.credentials.group.set_of_files(id, may_be_all)
+    }
+
+    pub(super) fn getresuid(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        write_ids(mem, a, self.credentials.user).map(|()| 0)
+    }
+
+    pub(super) fn getresgid(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        write_ids(mem, a, self.credentials.group).map(|()| 0)
+    }
+
+    pub(super) fn getgroups(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let groups = &self.credentials.groups;
         let room = usize::try_from(a[0] as i32).map_err(|_| Errno::EINVAL)?;
         if room > 0 {
@@ -402,7 +393,7 @@ impl Linux {
         Ok(groups.len() as u64)
     }
 
-    fn setgroups(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn setgroups(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         if !self.may(capability::SETGID) {
             return Err(Errno::EPERM);
         }
@@ -434,7 +425,7 @@ impl Linux {
         Ok((words, mem.read::<4>(header.wrapping_add(4))? as i32))
     }
 
-    fn capget(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn capget(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [header, data, ..] = *a;
         let (words, pid) = match Linux::capability_header(mem, header) {
             Err(Errno::EINVAL) if data == 0 => return Ok(0),
@@ -463,7 +454,7 @@ impl Linux {
         Ok(0)
     }
 
-    fn capset(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn capset(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [header, data, ..] = *a;
         let (words, pid) = Linux::capability_header(mem, header)?;
         if pid != 0 && pid != self.pid as i32 {
@@ -559,4 +550,9 @@ fn write_ids(mem: &mut Memory, a: &[u64; 6], ids: Ids) -> Result<(), Errno> {
         mem.write_bytes(*at, &id.to_le_bytes())?;
     }
     Ok(())
+}
+
+/// The first three arguments as numbers of users or groups.
+pub(super) fn ids(a: &[u64; 6]) -> [u32; 3] {
+    [a[0], a[1], a[2]].map(|id| id as u32)
 }

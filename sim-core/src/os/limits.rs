@@ -7,7 +7,6 @@ use std::io::Seek;
 use std::time::{Duration, Instant};
 
 use super::errno::Errno;
-use super::numbers::Call;
 use super::signals::Signal;
 use super::{Linux, StopReason};
 
@@ -215,36 +214,4 @@ impl Linux {
 pub(super) struct FileSpan {
     start: u64,
     size: u64,
-}
-
-impl Call {
-    /// Whether it takes the host no time worth speaking of, whatever its arguments are.
-    pub(super) const fn is_plain(self) -> bool {
-        matches!(
-            self,
-            Call::ClockGetres
-                | Call::ClockGettime
-                | Call::Futex
-                | Call::Getcpu
-                | Call::Getegid
-                | Call::Geteuid
-                | Call::Getgid
-                | Call::Getpid
-                | Call::Getppid
-                | Call::Getrusage
-                | Call::Gettid
-                | Call::Gettimeofday
-                | Call::Getuid
-                | Call::Getxgid
-                | Call::Getxpid
-                | Call::Getxuid
-                | Call::RtSigaction
-                | Call::RtSigprocmask
-                | Call::RtSigreturn
-                | Call::SchedYield
-                | Call::Sigreturn
-                | Call::Times
-                | Call::Umask
-        )
-    }
 }

@@ -1,9 +1,11 @@
 //! Scheduling: policies, which make no difference to who runs, and processors ([`affinity`](super::affinity)).
 
+use super::Linux;
 use super::errno::Errno;
 use super::identity::{Credentials, capability};
 use super::record::Record;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 const NORMAL: u32 = 0;
 const FIFO: u32 = 1;
@@ -164,5 +166,40 @@ impl Scheduling {
         }
         self.policy = wanted;
         Ok(0)
+    }
+}
+
+impl Linux {
+    /// The arguments of a call whose first one is a process, in which 0 stands for the one that makes it.
+    pub(super) fn own(&self, a: &[u64; 6]) -> [u64; 6] {
+        self.own_at(0, a)
+    }
+
+    fn own_at(&self, place: usize, a: &[u64; 6]) -> [u64; 6] {
+        let mut a = *a;
+        if a[place] as u32 == self.pid {
+            a[place] = 0;
+        }
+        a
+    }
+
+    /// The arguments of a call on the priorities of a process, a group or a user, in which 0 stands for the caller's.
+    fn own_priority(&self, a: &[u64; 6]) -> [u64; 6] {
+        const USER: u64 = 2;
+        match a[0] {
+            USER => *a,
+            _ => self.own_at(1, a),
+        }
+    }
+
+    /// `getpriority`: the nice value.
+    pub(super) fn getpriority(&self, thread: &Thread, a: &[u64; 6]) -> Result<i32, Errno> {
+        let a = self.own_priority(a);
+        thread.scheduling.nice(&self.credentials, a[0], a[1])
+    }
+
+    pub(super) fn setpriority(&self, thread: &mut Thread, a: &[u64; 6]) -> Result<u64, Errno> {
+        let a = self.own_priority(a);
+        thread.scheduling.set_nice(&self.credentials, &a)
     }
 }

@@ -10,9 +10,9 @@
 use crate::host::sys::unix_fs::FileExt;
 use std::ops::Range;
 
+use super::calls::Call;
 use super::descriptors::Kind;
 use super::errno::Errno;
-use super::numbers::Call;
 use super::{Linux, StopReason};
 #[cfg(doc)]
 use crate::memory::Mirror;

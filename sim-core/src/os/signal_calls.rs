@@ -257,7 +257,15 @@ impl Linux {
     }
 
     /// `tgkill` to a thread of another process.
-    pub(super) fn tgkill_elsewhere(&mut self, thread: &Thread, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn tgkill(&mut self, thread: &mut Thread, a: &[u64; 6]) -> Result<u64, Errno> {
+        if a[0] as u32 == self.pid {
+            self.tkill(thread, a[1], a[2])
+        } else {
+            self.tgkill_elsewhere(thread, a)
+        }
+    }
+
+    fn tgkill_elsewhere(&mut self, thread: &Thread, a: &[u64; 6]) -> Result<u64, Errno> {
         let sender = Some((self.pid, self.credentials.uid()));
         let pid = a[0] as u32;
         let tid = a[1] as u32;

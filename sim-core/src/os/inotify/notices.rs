@@ -4,9 +4,9 @@
 //! open file is the one that the host has for it now, also when the file was renamed since it was opened.
 
 use super::super::Linux;
+use super::super::calls::Call;
 use super::super::descriptors::{Kind, OpenFile};
 use super::super::errno::Errno;
-use super::super::numbers::Call;
 use super::super::paths::{Entrance, Last, Node, host_path, identity};
 use super::super::stat::{S_IFDIR, S_IFMT};
 use super::super::tree::{AT_FDCWD, AT_REMOVEDIR};

@@ -76,13 +76,13 @@ impl Linux {
         Ok(lock(&self.network).get(id)?.receive_timeout_ns)
     }
 
-    pub(super) fn sendto(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn sendto(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, addr, len, flags, name, name_len] = *a;
         let vectors = [(addr, len.min(MAX_TRANSFER_BYTES))];
         self.send_to(mem, fd, &vectors, flags, (name, name_len), &mut Vec::new())
     }
 
-    pub(super) fn sendmsg(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn sendmsg(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, at, flags, ..] = *a;
         let (id, _) = self.socket_of(fd)?;
         let header = Header::read(mem, at)?;
@@ -98,7 +98,7 @@ impl Linux {
         sent
     }
 
-    pub(super) fn sendmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn sendmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, at, count, flags, ..] = *a;
         self.each_message(mem, at, count, |os, mem, at, is_first| {
             let flags = if is_first {
@@ -110,7 +110,7 @@ impl Linux {
         })
     }
 
-    pub(super) fn recvmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn recvmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, at, count, flags, ..] = *a;
         self.each_message(mem, at, count, |os, mem, at, is_first| {
             let flags = if is_first {
@@ -267,7 +267,7 @@ impl Linux {
         Ok(received.count)
     }
 
-    pub(super) fn recvfrom(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn recvfrom(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, addr, len, flags, name, name_len] = *a;
         let vectors = [(addr, len.min(MAX_TRANSFER_BYTES))];
         let mut received = self.receive(mem, fd, &vectors, flags)?;
@@ -282,7 +282,7 @@ impl Linux {
         Ok(received.told(flags))
     }
 
-    pub(super) fn recvmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn recvmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, at, flags, ..] = *a;
         self.socket_of(fd)?;
         let header = Header::read(mem, at)?;

@@ -26,7 +26,6 @@ use super::abi::OpenFlags;
 use super::attributes::new_mode;
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
-use super::numbers::Call;
 use super::paths::{Last, Node, identity};
 use super::record::Record;
 use super::threads::{Blocked, WaitFor};
@@ -89,42 +88,17 @@ fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
 }
 
 impl Linux {
-    pub(super) fn serve_sockets(
-        &mut self,
-        call: Call,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
-        match call {
-            Call::Socket => self.socket(a),
-            Call::Socketpair => self.socketpair(mem, a),
-            Call::Bind => self.bind(mem, a),
-            Call::Listen => self.listen(a),
-            Call::Accept => self.accept(mem, a, 0),
-            Call::Accept4 => self.accept(mem, a, a[3]),
-            Call::Connect => self.connect(mem, a),
-            Call::Getsockname => self.getsockname(mem, a),
-            Call::Getpeername => self.getpeername(mem, a),
-            Call::Sendto => self.sendto(mem, a),
-            Call::Recvfrom => self.recvfrom(mem, a),
-            Call::Sendmsg => self.sendmsg(mem, a),
-            Call::Recvmsg => self.recvmsg(mem, a),
-            Call::Sendmmsg => self.sendmmsg(mem, a),
-            Call::Recvmmsg => self.recvmmsg(mem, a),
-            Call::Setsockopt => self.setsockopt(mem, a),
-            Call::Getsockopt => self.getsockopt(mem, a),
-            Call::Shutdown => self.shutdown(a),
-            _ => Err(Errno::ENOSYS),
-        }
-    }
-
-    fn socket(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn socket(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let (family, style, flags) = self.socket_kind(a)?;
         let id = lock(&self.network).create(family, style)?;
         self.open_socket(id, flags)
     }
 
-    fn socketpair(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn socketpair(
+        &mut self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let (family, style, flags) = self.socket_kind(a)?;
         if family != Family::Unix {
             return Err(Errno::EOPNOTSUPP);
@@ -286,7 +260,7 @@ impl Linux {
         Ok(())
     }
 
-    fn bind(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn bind(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let done = self.try_bind(mem, a);
         if let Err(Errno::EROFS | Errno::ENOENT) = done
             && let Ok(Wanted::Path(path)) = self.read_name(mem, a[1], a[2], Family::Unix)
@@ -339,12 +313,12 @@ impl Linux {
         Ok(Name::File { identity, path })
     }
 
-    fn listen(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn listen(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
         lock(&self.network).listen(id, a[1]).map(|()| 0)
     }
 
-    fn connect(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn connect(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let (id, waits) = self.socket_of(a[0])?;
         let (family, style) = {
             let mut network = lock(&self.network);
@@ -366,7 +340,12 @@ impl Linux {
     }
 
     /// `accept4`, and `accept` without flags.
-    fn accept(&mut self, mem: &mut Memory, a: &[u64; 6], flags: u64) -> Result<u64, Errno> {
+    pub(in crate::os) fn accept(
+        &mut self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+        flags: u64,
+    ) -> Result<u64, Errno> {
         let flags = self.socket_flags(u64::from(flags as u32))?;
         let (id, waits) = self.socket_of(a[0])?;
         let timeout = self.receive_timeout(id)?;
@@ -390,7 +369,11 @@ impl Linux {
         Ok(fd)
     }
 
-    fn getsockname(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn getsockname(
+        &mut self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
         let mut network = lock(&self.network);
         let socket = network.get(id)?;
@@ -398,7 +381,11 @@ impl Linux {
         Linux::write_name(mem, a[1], a[2], &socket.local, socket.family).map(|()| 0)
     }
 
-    fn getpeername(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn getpeername(
+        &mut self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
         let mut network = lock(&self.network);
         let socket = network.get(id)?;
@@ -409,7 +396,7 @@ impl Linux {
         Linux::write_name(mem, a[1], a[2], &socket.remote, socket.family).map(|()| 0)
     }
 
-    fn shutdown(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn shutdown(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
         let how = a[1] as u32;
         if how > 2 {

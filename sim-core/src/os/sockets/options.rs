@@ -54,7 +54,7 @@ const NANOS_PER_MICROSECOND: u64 = 1000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl Linux {
-    pub(super) fn setsockopt(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn setsockopt(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, level, number, at, len, _] = *a;
         let (id, _) = self.socket_of(fd)?;
         let option = self.socket_option(level, number)?;
@@ -100,7 +100,11 @@ impl Linux {
         Ok(0)
     }
 
-    pub(super) fn getsockopt(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn getsockopt(
+        &mut self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [fd, level, number, at, len_at, _] = *a;
         let (id, _) = self.socket_of(fd)?;
         let option = self.socket_option(level, number)?;

@@ -10,8 +10,8 @@ use std::fmt;
 use crate::memory::Memory;
 use crate::process::Thread;
 
+use super::super::calls::Call;
 use super::super::errno::Errno;
-use super::super::numbers::Call;
 use super::super::{GivesUp, Linux, Served, StopReason};
 
 /// What a thread waits for.
@@ -291,67 +291,3 @@ impl Linux {
 
 /// Size of the instruction that makes a system call, in both instruction sets.
 const CALL_BYTES: u64 = 4;
-
-impl Call {
-    /// Whether the call may give another thread what it waits for of a file.
-    pub(in super::super) fn may_change_files(self) -> bool {
-        matches!(
-            self,
-            Call::Read
-                | Call::Readv
-                | Call::Preadv2
-                | Call::Write
-                | Call::Writev
-                | Call::Pwritev2
-                | Call::Close
-                | Call::CloseRange
-                | Call::Dup2
-                | Call::Dup3
-                | Call::Fcntl
-                | Call::Flock
-                | Call::Sendfile
-                | Call::Splice
-                | Call::Tee
-                | Call::Vmsplice
-                | Call::EpollCtl
-                | Call::Accept
-                | Call::Accept4
-                | Call::Connect
-                | Call::Listen
-                | Call::Recvfrom
-                | Call::Recvmmsg
-                | Call::Recvmsg
-                | Call::Sendmmsg
-                | Call::Sendmsg
-                | Call::Sendto
-                | Call::Shutdown
-                | Call::TimerfdSettime
-        )
-    }
-
-    /// Whether the call is made again after a handler whose action has `SA_RESTART` (signal(7)).
-    fn is_restarted(self) -> bool {
-        matches!(
-            self,
-            Call::Read
-                | Call::Readv
-                | Call::Write
-                | Call::Writev
-                | Call::Openat
-                | Call::Flock
-                | Call::Fcntl
-                | Call::Accept
-                | Call::Accept4
-                | Call::Connect
-                | Call::Recvfrom
-                | Call::Recvmsg
-                | Call::Sendto
-                | Call::Sendmsg
-                | Call::Futex
-                | Call::Wait4
-                | Call::OsfWait4
-                | Call::Waitid
-                | Call::Ioctl
-        )
-    }
-}
