@@ -241,6 +241,7 @@ fn a_server_and_its_client_talk_inside_one_program() {
 #[test]
 fn links_are_made_inside_the_root() {
     prints_in_a_root("links.c", include_str!("guest/links.txt"));
+    prints_in_a_root("modes.c", include_str!("guest/modes.txt"));
 }
 
 /// As QEMU and Linux give them; a native C library cannot be given some of these pointers.

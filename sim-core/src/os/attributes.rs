@@ -7,6 +7,8 @@ use super::Linux;
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::paths::{Node, folder_name};
+use super::stat::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
+use super::tree::AT_FDCWD;
 use crate::memory::Memory;
 
 /// Bits that the guest can give to a file of the host.
@@ -34,15 +36,35 @@ impl Linux {
     pub(super) fn fchmodat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [dirfd, path, mode, ..] = *a;
         let path = self.path_argument(mem, path)?;
-        let done = self.change_mode(dirfd, &path, mode);
+        let done = self.change_mode(dirfd, &path, mode, true);
         self.noted(&path, done)
     }
 
-    fn change_mode(&self, dirfd: u64, path: &[u8], mode: u64) -> Result<u64, Errno> {
-        let (dirfd, path) = self.on_host(dirfd, path, true)?;
-        let place = self.resolve(dirfd, &path, true)?;
+    /// `fchmodat` with flags.
+    pub(super) fn fchmodat2(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [dirfd, path, mode, flags, ..] = *a;
+        if flags & !(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let mut path = self.path_argument(mem, path)?;
+        if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
+            if dirfd as i32 != AT_FDCWD {
+                return self.fchmod(dirfd, mode);
+            }
+            path = b".".to_vec();
+        }
+        let done = self.change_mode(dirfd, &path, mode, flags & AT_SYMLINK_NOFOLLOW == 0);
+        self.noted(&path, done)
+    }
+
+    fn change_mode(&self, dirfd: u64, path: &[u8], mode: u64, follow: bool) -> Result<u64, Errno> {
+        let (dirfd, path) = self.on_host(dirfd, path, follow)?;
+        let place = self.resolve(dirfd, &path, follow)?;
         let node = place.existing()?;
         self.writable_root()?;
+        if node.is_link() {
+            return Err(Errno::EOPNOTSUPP);
+        }
         self.check_owned()?;
         set_mode(node, permissions(mode)?)?;
         Ok(0)
@@ -70,7 +92,6 @@ impl Linux {
         Ok(0)
     }
 
-    /// Owners and times are not kept, except that the file must exist.
     /// `utimensat`; without a path it is `futimens`.
     pub(super) fn utimensat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         match a[1] {
@@ -79,6 +100,7 @@ impl Linux {
         }
     }
 
+    /// Owners and times are not kept, except that the file must exist.
     pub(super) fn change_at(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let (dirfd, path) = self.on_host(a[0], &self.path_argument(mem, a[1])?, true)?;
         self.resolve(dirfd, &path, true)?.existing()?;

@@ -188,6 +188,7 @@ calls! {
     Fchdir "fchdir" (50) (OSF 13) [FD] |os, _, _, a| os.fchdir(a[0]);
     Fchmod "fchmod" (52) (OSF 124) [FD] |os, _, _, a| os.fchmod(a[0], a[1]);
     Fchmodat "fchmodat" (53) (LINUX 461) [] |os, _, m, a| os.fchmodat(m, a);
+    Fchmodat2 "fchmodat2" (452) (LINUX 562) [] |os, _, m, a| os.fchmodat2(m, a);
     Fchown "fchown" (55) (OSF 123) [FD] |os, _, _, a| os.chown_open(a);
     Fchownat "fchownat" (54) (LINUX 453) [] |os, _, m, a| os.chown_at(m, a);
     Fcntl "fcntl" (25) (OSF 92) [FD FILES RESTARTS] |os, _, m, a| os.fcntl(m, a);

@@ -15,7 +15,7 @@ use super::tree::AT_FDCWD;
 use crate::memory::Memory;
 
 pub(super) const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
-const AT_EMPTY_PATH: u64 = 0x1000;
+pub(super) const AT_EMPTY_PATH: u64 = 0x1000;
 const AT_NO_AUTOMOUNT: u64 = 0x800;
 /// The flags that `fstatat` knows.
 const FLAGS: u64 = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT;
