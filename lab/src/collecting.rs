@@ -9,7 +9,7 @@ use hps_productions::{
     CollectorError, SampleHandler, SampleHandlers, SampleOptions, SampleRecord, SampleRecords,
     TableHandler, TableOptions,
 };
-use hps_profilers::registry::Records;
+use hps_profilers::registry::{self, Records};
 use hps_profilers::{ExactProfile, Key, Period, Row, Spread, Unit};
 use hps_sim_core::editor::Interruptible;
 use hps_sim_core::probe::NoProbe;
@@ -68,17 +68,15 @@ impl<E> Collected<E> {
         let Some(sampled) = self.truth.sampled.get(sampler) else {
             return Vec::new();
         };
-        let mut weights: Vec<(Key, u64)> = match sampled.policy {
-            SOFTWARE | DCPI => {
-                let units = sampled.credits.units_per_sample;
-                let records = self.stored.records.iter();
-                let credit = |record: &SampleRecord| (Key::of_program(record.pc), units);
-                records.map(credit).collect()
-            }
-            _ => {
-                let executed = self.truth.exact.executed();
-                sampled.by_instruction(&executed).into_iter().collect()
-            }
+        let is_stored = registry::find(sampled.policy).is_some_and(|profiler| profiler.is_stored);
+        let mut weights: Vec<(Key, u64)> = if is_stored {
+            let units = sampled.credits.units_per_sample;
+            let records = self.stored.records.iter();
+            let credit = |record: &SampleRecord| (Key::of_program(record.pc), units);
+            records.map(credit).collect()
+        } else {
+            let executed = self.truth.exact.executed();
+            sampled.by_instruction(&executed).into_iter().collect()
         };
         weights.retain(|(key, _)| !layout::is_for_handlers(key.pc));
         weights
@@ -101,11 +99,6 @@ impl<E> Collected<E> {
         units as f64 / exact.units_per_cycle.max(1) as f64
     }
 }
-
-/// The policy whose profile is what the handler of its interrupts finds.
-const SOFTWARE: &str = "interrupt";
-/// The name of the profiler whose handler counts samples in a hash table.
-const DCPI: &str = "dcpi";
 
 /// The hardware of a profiler: a counter, the costs of what the counter raises, a handler and its buffer.
 struct Hardware {

@@ -1,9 +1,6 @@
-//! All profilers by name. A new policy is a file in `policy/` and a line here.
+//! All profilers by name. Each is described in the file of its policy, in `policy/`, and listed here.
 
-use crate::policy::{
-    DispatchTag, Interrupt, LastCommitted, Lbr, NextCommitting, NextGroup, OperationTag, Pebs,
-    Policy, Software, Tea, Tip,
-};
+use crate::policy::{Policy, dispatch, interrupt, lbr, lci, nci, pebs, software, spe, tip};
 use crate::schedule::{Period, Spread, Unit};
 
 /// A profiler that watches a run and changes nothing.
@@ -19,6 +16,8 @@ pub struct Profiler {
     pub counts: Counts,
     /// How its records come into memory.
     pub records: Records,
+    /// Its profile is what its handler has stored, where a run is charged with it; else what its policy credits.
+    pub is_stored: bool,
     /// Makes its policy.
     pub policy: fn() -> Box<dyn Policy>,
 }
@@ -102,154 +101,37 @@ impl Records {
     }
 
     /// A record of an address, its source, a count and a cycle, or of as much.
-    const SHORT: Records = Records::Interrupt {
+    pub const SHORT: Records = Records::Interrupt {
         words: 4,
         delay_cycles: 0,
     };
     /// A record of several addresses with flags.
-    const GROUP: Records = Records::Interrupt {
+    pub const GROUP: Records = Records::Interrupt {
         words: 8,
         delay_cycles: 0,
     };
-    /// AMD's IBS: eight registers describe an operation (AMD64 Architecture Programmer's Manual volume 2, "IBS
-    /// Execution Data"), and the interrupt comes when the operation is over. Assumed: after as many cycles as nearly
-    /// no operation is in flight.
-    const TAGGED: Records = Records::Interrupt {
-        words: 8,
-        delay_cycles: 211,
-    };
-    /// A ring of branch records: three words for each, and where the interrupt was taken.
-    const RING: Records = Records::Interrupt {
-        words: 4 + 3 * LBR_ENTRIES as u32,
-        delay_cycles: 0,
-    };
-    /// Intel's PEBS with general registers: 192 bytes.
-    const PEBS: Records = Records::Assist { words: 24 };
-    /// Arm's SPE: records of up to 64 bytes.
-    const SPE: Records = Records::Beside { words: 8 };
 }
 
 /// Cycles from the overflow of a counter to the recognition of its interrupt, for software sampling: DCPI's
 /// machines took six (Anderson and others, SOSP 1997, section 4.1).
-const SKID_CYCLES: u64 = 6;
-
-/// Records of a ring, as in Intel's processors since Skylake.
-const LBR_ENTRIES: usize = 32;
+pub(crate) const SKID_CYCLES: u64 = 6;
 
 /// All of them, in the order in which they are listed.
 pub const PROFILERS: &[Profiler] = &[
-    Profiler {
-        name: "software",
-        about: "interrupt on a processor that drains: the first instruction that was not dispatched",
-        hardware: "a counter and its interrupt",
-        counts: Counts::Cycles,
-        records: Records::OtherMachine,
-        policy: || Box::new(Software::new(SKID_CYCLES)),
-    },
-    Profiler {
-        name: "interrupt",
-        about: "interrupt on a processor that squashes: the instruction with which the program goes on",
-        hardware: "a counter and its interrupt",
-        counts: Counts::Cycles,
-        records: Records::SHORT,
-        policy: || Box::new(Interrupt::new("interrupt", SKID_CYCLES)),
-    },
-    Profiler {
-        name: "dcpi",
-        about: "DCPI: as interrupt, at random intervals and counted in a hash table",
-        hardware: "a counter and its interrupt",
-        counts: Counts::RandomCycles,
-        records: Records::Table,
-        policy: || Box::new(Interrupt::new("dcpi", SKID_CYCLES)),
-    },
-    Profiler {
-        name: "ibs",
-        about: "dispatch tagging in cycles (AMD IBS): the next instruction to be dispatched",
-        hardware: "a tag in each operation, a record",
-        counts: Counts::Cycles,
-        records: Records::TAGGED,
-        policy: || Box::<DispatchTag>::default(),
-    },
-    Profiler {
-        name: "spe",
-        about: "dispatch tagging in operations (Arm SPE), a record counts once",
-        hardware: "a tag in each operation, a record, a buffer",
-        counts: Counts::Instructions,
-        records: Records::SPE,
-        policy: || Box::new(OperationTag::new(false)),
-    },
-    Profiler {
-        name: "spe-latency",
-        about: "dispatch tagging in operations (Arm SPE), a record counts by its latency",
-        hardware: "a tag in each operation, a record, a buffer",
-        counts: Counts::Instructions,
-        records: Records::SPE,
-        policy: || Box::new(OperationTag::new(true)),
-    },
-    Profiler {
-        name: "lci",
-        about: "external monitor: the last committed instruction",
-        hardware: "a port that shows the last committed address",
-        counts: Counts::Cycles,
-        records: Records::Outside,
-        policy: || Box::new(LastCommitted),
-    },
-    Profiler {
-        name: "nci",
-        about: "the next committing instruction",
-        hardware: "the address of the oldest instruction",
-        counts: Counts::Cycles,
-        records: Records::SHORT,
-        policy: || Box::new(NextCommitting),
-    },
-    Profiler {
-        name: "nci-ilp",
-        about: "the next committing group, equally",
-        hardware: "the addresses of the oldest instructions",
-        counts: Counts::Cycles,
-        records: Records::GROUP,
-        policy: || Box::new(NextGroup),
-    },
-    Profiler {
-        name: "pebs",
-        about: "precise events (Intel PEBS) on cycles: the next instruction to retire, with its shadow",
-        hardware: "a record at retirement, a buffer",
-        counts: Counts::Cycles,
-        records: Records::PEBS,
-        policy: || Box::new(Pebs::new("pebs")),
-    },
-    Profiler {
-        name: "pebs-pdir",
-        about: "precise distribution (Intel PDIR) on instructions with random periods",
-        hardware: "a record at retirement, a buffer",
-        counts: Counts::Instructions,
-        records: Records::PEBS,
-        policy: || Box::new(Pebs::new("pebs-pdir")),
-    },
-    Profiler {
-        name: "tip",
-        about: "time-proportional (TIP): what the oracle blames in that cycle",
-        hardware: "the oldest instructions, the last committed one and its flush flags",
-        counts: Counts::Cycles,
-        records: Records::GROUP,
-        policy: || Box::new(Tip),
-    },
-    Profiler {
-        name: "tea",
-        about: "time-proportional with event stacks (TEA)",
-        hardware: "as tip, and event bits in each entry of the window",
-        counts: Counts::Cycles,
-        records: Records::GROUP,
-        policy: || Box::new(Tea),
-    },
-    Profiler {
-        name: "lbr",
-        about: "last branch records: cycles of straight-line code, spread over its instructions",
-        hardware: "a ring of 32 taken branches with cycles",
-        counts: Counts::Cycles,
-        records: Records::RING,
-        policy: || Box::new(Lbr::new(LBR_ENTRIES)),
-    },
+    software::SOFTWARE,
+    interrupt::INTERRUPT,
+    interrupt::DCPI,
+    dispatch::IBS,
+    spe::SPE,
+    spe::SPE_LATENCY,
+    lci::LCI,
+    nci::NCI,
+    nci::NCI_ILP,
+    pebs::PEBS,
+    pebs::PEBS_PDIR,
+    tip::TIP,
+    tip::TEA,
+    lbr::LBR,
 ];
 
 /// The profiler of a name.

@@ -12,7 +12,27 @@ use hps_pipeline::core::Squash;
 
 use super::{Moment, Policy};
 use crate::beat::{Beat, key_of};
+use crate::registry::{Counts, Profiler, Records};
 use crate::sampler::Credits;
+
+/// AMD's IBS: eight registers describe an operation (AMD64 Architecture Programmer's Manual volume 2, "IBS
+/// Execution Data"), and the interrupt comes when the operation is over. Assumed: after as many cycles as nearly
+/// no operation is in flight.
+const RECORDS: Records = Records::Interrupt {
+    words: 8,
+    delay_cycles: 211,
+};
+
+/// AMD's IBS.
+pub const IBS: Profiler = Profiler {
+    name: "ibs",
+    about: "dispatch tagging in cycles (AMD IBS): the next instruction to be dispatched",
+    hardware: "a tag in each operation, a record",
+    counts: Counts::Cycles,
+    records: RECORDS,
+    is_stored: false,
+    policy: || Box::<DispatchTag>::default(),
+};
 
 /// Blames the first instruction that is dispatched in the cycle of the sample or behind it.
 #[derive(Clone, Debug, Default)]

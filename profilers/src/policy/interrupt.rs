@@ -11,7 +11,30 @@ use hps_sim_core::ids::DisePc;
 
 use super::{Moment, Policy};
 use crate::beat::{Beat, key_of};
+use crate::registry::{Counts, Profiler, Records, SKID_CYCLES};
 use crate::sampler::Credits;
+
+/// Software sampling on this processor.
+pub const INTERRUPT: Profiler = Profiler {
+    name: "interrupt",
+    about: "interrupt on a processor that squashes: the instruction with which the program goes on",
+    hardware: "a counter and its interrupt",
+    counts: Counts::Cycles,
+    records: Records::SHORT,
+    is_stored: true,
+    policy: || Box::new(Interrupt::new("interrupt", SKID_CYCLES)),
+};
+
+/// DCPI.
+pub const DCPI: Profiler = Profiler {
+    name: "dcpi",
+    about: "DCPI: as interrupt, at random intervals and counted in a hash table",
+    hardware: "a counter and its interrupt",
+    counts: Counts::RandomCycles,
+    records: Records::Table,
+    is_stored: true,
+    policy: || Box::new(Interrupt::new("dcpi", SKID_CYCLES)),
+};
 
 /// Blames the instruction with which the program goes on behind the interrupt.
 #[derive(Clone, Debug)]

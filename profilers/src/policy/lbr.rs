@@ -14,7 +14,28 @@ use hps_pipeline::core::EventSet;
 
 use super::{Moment, Policy};
 use crate::beat::{Beat, Key};
+use crate::registry::{Counts, Profiler, Records};
 use crate::sampler::Credits;
+
+/// Records of a ring, as in Intel's processors since Skylake.
+const ENTRIES: usize = 32;
+
+/// A ring of branch records: three words for each, and where the interrupt was taken.
+const RECORDS: Records = Records::Interrupt {
+    words: 4 + 3 * ENTRIES as u32,
+    delay_cycles: 0,
+};
+
+/// Intel's last branch records.
+pub const LBR: Profiler = Profiler {
+    name: "lbr",
+    about: "last branch records: cycles of straight-line code, spread over its instructions",
+    hardware: "a ring of 32 taken branches with cycles",
+    counts: Counts::Cycles,
+    records: RECORDS,
+    is_stored: false,
+    policy: || Box::new(Lbr::new(ENTRIES)),
+};
 
 /// A taken branch.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,19 @@
 
 use super::{Moment, Policy};
 use crate::beat::key_of;
+use crate::registry::{Counts, Profiler, Records};
 use crate::sampler::Credits;
+
+/// An external monitor.
+pub const LCI: Profiler = Profiler {
+    name: "lci",
+    about: "external monitor: the last committed instruction",
+    hardware: "a port that shows the last committed address",
+    counts: Counts::Cycles,
+    records: Records::Outside,
+    is_stored: false,
+    policy: || Box::new(LastCommitted),
+};
 
 /// Blames the last committed instruction.
 #[derive(Clone, Debug, Default)]

@@ -3,15 +3,15 @@
 //! A policy is one file. It sees the beat that holds the cycle of its sample, and later beats if it asks to wait
 //! for them, and credits the sample. It never changes the run.
 
-mod dispatch;
-mod interrupt;
-mod lbr;
-mod lci;
-mod nci;
-mod pebs;
-mod software;
-mod spe;
-mod tip;
+pub(crate) mod dispatch;
+pub(crate) mod interrupt;
+pub(crate) mod lbr;
+pub(crate) mod lci;
+pub(crate) mod nci;
+pub(crate) mod pebs;
+pub(crate) mod software;
+pub(crate) mod spe;
+pub(crate) mod tip;
 
 use hps_pipeline::core::Stretch;
 

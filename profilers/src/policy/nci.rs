@@ -9,7 +9,30 @@
 
 use super::{Moment, Policy};
 use crate::beat::key_of;
+use crate::registry::{Counts, Profiler, Records};
 use crate::sampler::Credits;
+
+/// The next committing instruction.
+pub const NCI: Profiler = Profiler {
+    name: "nci",
+    about: "the next committing instruction",
+    hardware: "the address of the oldest instruction",
+    counts: Counts::Cycles,
+    records: Records::SHORT,
+    is_stored: false,
+    policy: || Box::new(NextCommitting),
+};
+
+/// The next committing group.
+pub const NCI_ILP: Profiler = Profiler {
+    name: "nci-ilp",
+    about: "the next committing group, equally",
+    hardware: "the addresses of the oldest instructions",
+    counts: Counts::Cycles,
+    records: Records::GROUP,
+    is_stored: false,
+    policy: || Box::new(NextGroup),
+};
 
 /// Blames the oldest instruction, which commits next.
 #[derive(Clone, Debug, Default)]

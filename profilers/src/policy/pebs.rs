@@ -12,7 +12,33 @@ use hps_pipeline::core::EventSet;
 
 use super::{Moment, Policy};
 use crate::beat::{Beat, key_of};
+use crate::registry::{Counts, Profiler, Records};
 use crate::sampler::Credits;
+
+/// Intel's PEBS with general registers: 192 bytes.
+const RECORDS: Records = Records::Assist { words: 24 };
+
+/// Intel's PEBS.
+pub const PEBS: Profiler = Profiler {
+    name: "pebs",
+    about: "precise events (Intel PEBS) on cycles: the next instruction to retire, with its shadow",
+    hardware: "a record at retirement, a buffer",
+    counts: Counts::Cycles,
+    records: RECORDS,
+    is_stored: false,
+    policy: || Box::new(Pebs::new("pebs")),
+};
+
+/// Intel's PDIR.
+pub const PEBS_PDIR: Profiler = Profiler {
+    name: "pebs-pdir",
+    about: "precise distribution (Intel PDIR) on instructions with random periods",
+    hardware: "a record at retirement, a buffer",
+    counts: Counts::Instructions,
+    records: RECORDS,
+    is_stored: false,
+    policy: || Box::new(Pebs::new("pebs-pdir")),
+};
 
 /// Blames the first instruction that commits behind the cycle of the sample.
 #[derive(Clone, Debug)]

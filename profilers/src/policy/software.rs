@@ -9,7 +9,19 @@
 
 use super::{Moment, Policy};
 use crate::beat::{Beat, key_of};
+use crate::registry::{Counts, Profiler, Records, SKID_CYCLES};
 use crate::sampler::Credits;
+
+/// Software sampling on a processor that drains.
+pub const SOFTWARE: Profiler = Profiler {
+    name: "software",
+    about: "interrupt on a processor that drains: the first instruction that was not dispatched",
+    hardware: "a counter and its interrupt",
+    counts: Counts::Cycles,
+    records: Records::OtherMachine,
+    is_stored: false,
+    policy: || Box::new(Software::new(SKID_CYCLES)),
+};
 
 /// Blames the first instruction that is dispatched behind the recognition of the interrupt.
 #[derive(Clone, Debug)]

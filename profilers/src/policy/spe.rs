@@ -13,7 +13,33 @@
 
 use super::{Moment, Policy};
 use crate::beat::{Beat, key_of};
+use crate::registry::{Counts, Profiler, Records};
 use crate::sampler::Credits;
+
+/// Arm's SPE: records of up to 64 bytes.
+const RECORDS: Records = Records::Beside { words: 8 };
+
+/// Arm's SPE.
+pub const SPE: Profiler = Profiler {
+    name: "spe",
+    about: "dispatch tagging in operations (Arm SPE), a record counts once",
+    hardware: "a tag in each operation, a record, a buffer",
+    counts: Counts::Instructions,
+    records: RECORDS,
+    is_stored: false,
+    policy: || Box::new(OperationTag::new(false)),
+};
+
+/// Arm's SPE, weighted by latency.
+pub const SPE_LATENCY: Profiler = Profiler {
+    name: "spe-latency",
+    about: "dispatch tagging in operations (Arm SPE), a record counts by its latency",
+    hardware: "a tag in each operation, a record, a buffer",
+    counts: Counts::Instructions,
+    records: RECORDS,
+    is_stored: false,
+    policy: || Box::new(OperationTag::new(true)),
+};
 
 /// Blames the next operation to be dispatched, counted in operations.
 #[derive(Clone, Debug)]

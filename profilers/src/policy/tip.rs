@@ -13,7 +13,30 @@ use hps_pipeline::core::EventSet;
 
 use super::{Moment, Policy};
 use crate::beat::key_of;
+use crate::registry::{Counts, Profiler, Records};
 use crate::sampler::Credits;
+
+/// TIP.
+pub const TIP: Profiler = Profiler {
+    name: "tip",
+    about: "time-proportional (TIP): what the oracle blames in that cycle",
+    hardware: "the oldest instructions, the last committed one and its flush flags",
+    counts: Counts::Cycles,
+    records: Records::GROUP,
+    is_stored: false,
+    policy: || Box::new(Tip),
+};
+
+/// TEA.
+pub const TEA: Profiler = Profiler {
+    name: "tea",
+    about: "time-proportional with event stacks (TEA)",
+    hardware: "as tip, and event bits in each entry of the window",
+    counts: Counts::Cycles,
+    records: Records::GROUP,
+    is_stored: false,
+    policy: || Box::new(Tea),
+};
 
 fn sample(moment: &Moment<'_>, credits: &mut Credits, seen: impl Fn(EventSet) -> EventSet) {
     let beat = moment.beat;
