@@ -1,6 +1,8 @@
 //! All profilers by name. Each is described in the file of its policy, in `policy/`, and listed here.
 
-use crate::policy::{Policy, dispatch, interrupt, lbr, lci, nci, pebs, software, spe, tip};
+use crate::policy::{
+    Policy, dispatch, interrupt, lbr, lci, nci, pebs, software, spe, timed_pebs, tip,
+};
 use crate::schedule::{Period, Spread, Unit};
 
 /// A profiler that watches a run and changes nothing.
@@ -129,6 +131,7 @@ pub const PROFILERS: &[Profiler] = &[
     nci::NCI_ILP,
     pebs::PEBS,
     pebs::PEBS_PDIR,
+    timed_pebs::PEBS_TIMED,
     tip::TIP,
     tip::TEA,
     lbr::LBR,

@@ -63,6 +63,30 @@ fn sampled_at(watched: &Watched, policy: usize, pc: u64) -> f64 {
 
 const TIMES: u64 = 200;
 
+/// A division between additions: with a record for each instruction, what is weighted by retire latency counts each cycle
+/// once for each instruction that commits in the cycle before.
+#[test]
+fn retire_latency_weighs_a_record_by_the_cycles_since_the_commit_before() {
+    let body = "slow:\ndiv a0, a0, a1\nbehind:\nadd a0, a0, zero";
+    let program = Program::new(&looped("li a0, 1000000\nli a1, 1", TIMES, body), 8);
+    let config = preset("hps-4wide");
+    let latency = f64::from(config.units.int_div.latency_cycles);
+    for kind in cores(&config) {
+        let add = |samplers: &mut Samplers| {
+            let profiler = find("pebs-timed").expect("a profiler");
+            let every = Period {
+                unit: hps_profilers::Unit::Instructions,
+                ..Period::cycles(1)
+            };
+            samplers.add((profiler.policy)(), every);
+        };
+        let watched = watch_process(kind, &config, program.process(), u64::MAX, None, add);
+        let [slow, behind] = ["slow", "behind"]
+            .map(|label| sampled_at(&watched, 0, program.address(label)) / TIMES as f64);
+        println!("{kind:?} {latency} {slow} {behind}");
+    }
+}
+
 /// A division of 64 bits that depends on the one before: nothing else is on the critical path, so that all cycles
 /// but those of filling the pipeline are the divisions', half each.
 #[test]

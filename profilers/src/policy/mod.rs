@@ -11,6 +11,7 @@ pub(crate) mod nci;
 pub(crate) mod pebs;
 pub(crate) mod software;
 pub(crate) mod spe;
+pub(crate) mod timed_pebs;
 pub(crate) mod tip;
 
 use hps_pipeline::core::Stretch;
@@ -23,6 +24,7 @@ pub use nci::{NextCommitting, NextGroup};
 pub use pebs::Pebs;
 pub use software::Software;
 pub use spe::OperationTag;
+pub use timed_pebs::TimedPebs;
 pub use tip::{Tea, Tip};
 
 use crate::beat::Beat;
