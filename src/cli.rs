@@ -369,6 +369,17 @@ impl From<CoreKind> for hps_pipeline::core::CoreKind {
 }
 
 impl ReproduceArgs {
+    /// The paper; the first one if only a list is wanted.
+    pub fn paper(&self) -> Paper {
+        self.paper.unwrap_or(Paper::Hps2005)
+    }
+
+    /// The name of the paper that was named.
+    pub fn named_paper(&self) -> Option<String> {
+        let value = self.paper.as_ref()?.to_possible_value()?;
+        Some(value.get_name().to_string())
+    }
+
     /// The machine of the studies that do not ask for one of their own.
     pub fn machine(&self) -> &str {
         self.machine.as_deref().unwrap_or("hps-4wide")
@@ -376,7 +387,7 @@ impl ReproduceArgs {
 
     /// The folder for results.
     pub fn folder(&self) -> PathBuf {
-        let default = || self.paper.to_possible_value();
+        let default = || self.paper().to_possible_value();
         let name = |value: clap::builder::PossibleValue| PathBuf::from(value.get_name());
         let given = self.out.as_deref().map(PathBuf::from);
         given.or_else(|| default().map(name)).unwrap_or_default()
@@ -485,8 +496,11 @@ pub enum Paper {
 #[command(after_long_help = examples::REPRODUCE)]
 pub struct ReproduceArgs {
     /// Which paper
-    #[arg(value_enum)]
-    pub paper: Paper,
+    #[arg(value_enum, required_unless_present = "list")]
+    paper: Option<Paper>,
+    /// Say what each evaluation shows, figure by figure, and what of it stands here; of one paper, if it is named
+    #[arg(long)]
+    pub list: bool,
     /// Instruction set of the programs that come with the project (may be repeated); riscv64 if none
     /// is given
     #[arg(long, value_name = "ISA", value_parser = isa())]

@@ -163,6 +163,8 @@ Figure 7 is made of whole runs whose differences are the parts of its bars, so t
 measured whole to the cycle.
 
 Examples:
+  hps reproduce --list
+      All evaluations, figure by figure, and what of each stands here.
   hps reproduce hps-2005
       All programs of the project, small inputs, RISC-V.
   hps reproduce hps-2005 --isa riscv64 --isa alpha --out both

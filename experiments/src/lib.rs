@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod correlation;
 pub mod dcpi;
 mod estimate;
+pub mod evaluations;
 pub mod figure6;
 pub mod figure7;
 mod findings;

@@ -2,6 +2,7 @@
 
 mod callgraphs;
 mod dcpi;
+mod list;
 mod programs;
 mod shadow;
 mod shim;
@@ -26,14 +27,17 @@ use crate::text;
 
 /// Runs the command; the exit code is 1 if anything failed.
 pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+    if args.list {
+        return list::list(args.named_paper().as_deref());
+    }
     use_threads("--threads", args.threads)?;
-    if !args.chips.is_empty() && args.paper != Paper::Shadow2007 {
+    if !args.chips.is_empty() && args.paper() != Paper::Shadow2007 {
         bail!(
             "--chips names machines of shadow-2007; {} has no shadows",
             paper_name(args)
         );
     }
-    match args.paper {
+    match args.paper() {
         Paper::Hps2005 => hps(args),
         Paper::Tip2021 => tip::reproduce(args),
         Paper::Dcpi1997 => dcpi::reproduce(args),
@@ -99,7 +103,7 @@ fn by_isa<'a>(
 
 /// The paper, as the command line names it.
 fn paper_name(args: &ReproduceArgs) -> String {
-    let value = args.paper.to_possible_value();
+    let value = args.paper().to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_string())
 }
 
@@ -171,7 +175,7 @@ fn intervals(outcome: &hps_experiments::Outcome) -> String {
 
 /// The command that makes the same results again.
 fn command(args: &ReproduceArgs) -> String {
-    let mut words = vec![match args.paper {
+    let mut words = vec![match args.paper() {
         Paper::CallGraphs2015 => "hps reproduce callgraphs-2015".to_string(),
         Paper::Dcpi1997 => "hps reproduce dcpi-1997".to_string(),
         Paper::Hps2005 => "hps reproduce hps-2005".to_string(),
