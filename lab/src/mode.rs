@@ -184,7 +184,7 @@ impl<'a, I> Lab<'a, Timed<'a>, I, NoProbe> {
         if self.mode.core != CoreKind::Cycle {
             return Err(LabError::SampledCore);
         }
-        if self.mode.machine.chip.has_company() {
+        if self.mode.machine.chip.has_peers() {
             let machine = self.mode.machine.name.clone();
             return Err(LabError::SampledCores { machine });
         }
@@ -234,7 +234,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
 
     /// A core whose caches and predictors what comes before the region has warmed.
     fn open_warm(self, region: &Region) -> Result<EitherCore<I::Editor, P>, LabError> {
-        if self.mode.core != CoreKind::Cycle || self.mode.machine.chip.has_company() {
+        if self.mode.core != CoreKind::Cycle || self.mode.machine.chip.has_peers() {
             return Err(LabError::NotWarmed);
         }
         let (process, warm) = region.reach_warm(&self.program, &self.mode.machine)?;

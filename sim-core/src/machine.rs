@@ -508,7 +508,7 @@ impl<E: DecodeEditor> Machine<E> {
         // An access that is refused is no instruction that has retired.
         let accessed = (what == Alone::Wide).then(|| {
             let process = &mut self.process;
-            process.execute_alone(&mut self.editor, what, pc, next)
+            process.execute_serializing(&mut self.editor, what, pc, next)
         });
         if let Some(Then::Fault(cause)) = accessed.map(|done| done.then) {
             return self.fault(pc, cause, in_handler);
@@ -525,7 +525,7 @@ impl<E: DecodeEditor> Machine<E> {
         }
         let done = accessed.unwrap_or_else(|| {
             let process = &mut self.process;
-            process.execute_alone(&mut self.editor, what, pc, next)
+            process.execute_serializing(&mut self.editor, what, pc, next)
         });
         let hart = &mut self.process.thread.hart;
         match done.then {

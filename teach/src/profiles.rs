@@ -47,7 +47,7 @@ impl Session {
             .ok_or_else(|| Problem::new(format!("there is no level `{}`", order.level)))?;
         let mut marks = Vec::new();
         let mut samplers = Vec::new();
-        let is_alone = !self.has_company();
+        let is_alone = !self.has_peers();
         for one in order.profilers.iter().filter(|_| is_alone) {
             let (policy, period, seen) = sampler(one)?;
             samplers.push((policy, period));

@@ -152,7 +152,7 @@ impl Session {
             }
             Request::Analyze => {
                 let recorded = self.recorded()?;
-                if self.has_company() {
+                if self.has_peers() {
                     let problem = "loops are analyzed on machines with one context";
                     return Err(Problem::new(problem));
                 }
@@ -214,10 +214,10 @@ impl Session {
     }
 
     /// Whether the machine has several contexts.
-    pub(crate) fn has_company(&self) -> bool {
+    pub(crate) fn has_peers(&self) -> bool {
         self.run
             .as_ref()
-            .is_some_and(|run| run.ready.machine.chip.has_company())
+            .is_some_and(|run| run.ready.machine.chip.has_peers())
     }
 
     /// Cycles of the run.

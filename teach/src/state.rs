@@ -89,7 +89,7 @@ impl Session {
 
     /// Registers, counters, and what comes next.
     pub(crate) fn state(&mut self, cycle: u64) -> Result<StateView, Problem> {
-        if self.has_company() {
+        if self.has_peers() {
             return Ok(StateView {
                 missing: SEVERAL.to_owned(),
                 instructions: self
@@ -145,7 +145,7 @@ impl Session {
         address: &str,
         bytes: u64,
     ) -> Result<Vec<String>, Problem> {
-        if self.has_company() {
+        if self.has_peers() {
             return Err(Problem::new(SEVERAL));
         }
         let address = match (address.parse::<f64>(), address.starts_with("0x")) {

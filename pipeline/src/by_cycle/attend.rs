@@ -59,7 +59,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn go_on(&mut self, core: &mut Resources, then: Then) -> ControlFlow<Stop> {
         self.follow_code(core);
         core.progressed = true;
-        if seldom(core.params.has_company) {
+        if seldom(core.params.has_peers) {
             core.until = core.now;
             if self.process.is_idle() {
                 self.rest();

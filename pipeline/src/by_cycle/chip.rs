@@ -1,15 +1,15 @@
 //! A chip: processors, what they share, and the clock. How several of them take turns is in [`turns`], and what contexts
-//! of one core get of it in [`siblings`].
+//! of one core get of it in [`hardware_threads`].
 
+mod contents;
 mod copies;
-mod inside;
+mod hardware_threads;
 mod operating;
 mod page_faults;
+mod scheduler;
 mod selected;
-mod siblings;
 #[cfg(test)]
 mod tests;
-mod turns;
 
 use std::ops::ControlFlow;
 
@@ -24,10 +24,10 @@ use hps_sim_core::trap::Trap;
 
 use self::copies::Copies;
 pub use self::copies::{CopyTerms, EndedCopy};
+use self::hardware_threads::HardwareThreads;
 pub use self::operating::OperatingPoint;
 pub use self::page_faults::PageFaults;
-use self::siblings::Siblings;
-pub use self::turns::NotTogether;
+pub use self::scheduler::NotTogether;
 use super::context::Context;
 use super::resources::Resources;
 use super::warming::Past;
@@ -49,7 +49,7 @@ pub struct Chip<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// The processor that has the guest.
     turn: usize,
     /// Contexts that share cores, where there are any.
-    siblings: Option<Box<Siblings>>,
+    hardware_threads: Option<Box<HardwareThreads>>,
     /// The counters that programs may select, from the first one on.
     selected: Box<[Selection]>,
     /// Copies of the process on other contexts, where there may be some.
@@ -117,7 +117,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             }],
             shared: memory.shared,
             turn: 0,
-            siblings: None,
+            hardware_threads: None,
             selected: Box::default(),
             copies: None,
         }
@@ -190,9 +190,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         }
         loop {
             let next_cycles = self.processors.iter().map(|one| one.next_cycle);
-            let (processor, until) = match &self.siblings {
+            let (processor, until) = match &self.hardware_threads {
                 None => earliest(next_cycles, |processor, _| processor),
-                Some(siblings) => earliest(next_cycles, |at, cycle| siblings.order(at, cycle)),
+                Some(hardware_threads) => {
+                    earliest(next_cycles, |at, cycle| hardware_threads.order(at, cycle))
+                }
             };
             let until = match by_turns {
                 true => self.processors[processor].next_cycle,
@@ -381,7 +383,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Chip<E, P> {
             processors: processors.collect::<Result<_, DuplicateError>>()?,
             shared: self.shared.clone(),
             turn: self.turn,
-            siblings: self.siblings.clone(),
+            hardware_threads: self.hardware_threads.clone(),
             selected: self.selected.clone(),
             copies: self.copies.clone(),
         })

@@ -161,11 +161,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             OpClass::Atomic => {
                 self.loads_used -= 1;
                 core.stats.atomic_committed_events += 1;
-                if seldom(core.params.has_company) {
+                if seldom(core.params.has_peers) {
                     // It has taken effect when it was dispatched.
                     let position = self.stores.commit;
                     self.stores.note(position, pc, self.process.program());
-                    self.stores.get_mut(position).is_performed = core.memory.has_company();
+                    self.stores.get_mut(position).is_performed = core.memory.has_peers();
                     self.stores.commit += 1;
                 } else {
                     self.commit_store(core, pc);
@@ -245,7 +245,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         });
         // It is the last one that has committed, and waits for the cache.
         if P::WANTS_STORES
-            && (class == OpClass::Store || class == OpClass::Atomic && !core.params.has_company)
+            && (class == OpClass::Store || class == OpClass::Atomic && !core.params.has_peers)
         {
             self.show_store(core.now, self.stores.commit - 1);
         }
@@ -283,7 +283,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let position = self.stores.commit;
         self.stores.commit += 1;
         let stored = self.stores_to_memory(position);
-        if seldom(core.params.has_company) {
+        if seldom(core.params.has_peers) {
             // Another context may have unmapped the page since dispatch: then the store is lost with it.
             self.tell_of_store(position);
             self.stores.note(position, pc, self.process.program());
@@ -502,7 +502,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if let Some(d) = self.front.decoded() {
             let standing = match d.inst.class {
                 _ if !self.waits_for_dispatch(core, d) => Standing::OnItsWay(d.gap),
-                _ if seldom(core.params.has_company) && self.store_waits_for_cores(core) => {
+                _ if seldom(core.params.has_peers) && self.store_waits_for_cores(core) => {
                     Standing::WaitsForStoreToOwn
                 }
                 OpClass::Store | OpClass::Atomic if self.stores.is_full() => {
@@ -526,7 +526,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// Whether the oldest store has committed, and waits for other cores.
     #[cold]
     fn store_waits_for_cores(&self, core: &Resources) -> bool {
-        self.stores.head != self.stores.commit && core.memory.has_company() && {
+        self.stores.head != self.stores.commit && core.memory.has_peers() && {
             let oldest = self.stores.get(self.stores.head);
             core.memory.store_waits_for_cores(core.now, oldest.addr)
         }
@@ -573,7 +573,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             OpClass::Load => Standing::UnissuedLoad,
             OpClass::Atomic
-                if seldom(core.params.has_company)
+                if seldom(core.params.has_peers)
                     && head.has(flag::ISSUED)
                     && self.is_served_by_cores(core.now, head) =>
             {

@@ -10,7 +10,7 @@ use hps_sim_core::trap::TrapCause;
 
 use crate::config::MachineConfig;
 use crate::interrupts::Lines;
-use crate::memsys::Place;
+use crate::memsys::AddressSpace;
 use crate::model::{
     Cause, ContextId, EventSet, MemoryDependence, Params, PipelineProbe, Ring, Walk,
 };
@@ -104,7 +104,7 @@ pub(crate) struct Context<E, P> {
     /// The address space that translations are of.
     pub space: u64,
     /// Where the addresses of the process lie in the caches.
-    pub place: Place,
+    pub addresses: AddressSpace,
     /// The cycle in which the operating system has something to do.
     pub attend_at: u64,
     /// Nothing behind the system call in flight is dispatched any more, for this reason.
@@ -169,7 +169,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             drain_retry: 0,
             last_commit: 0,
             space: process.mem.space(),
-            place: Place::default(),
+            addresses: AddressSpace::default(),
             attend_at: u64::MAX,
             halted: None,
             rests: false,
@@ -227,7 +227,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Context<E, P> {
             drain_retry: self.drain_retry,
             last_commit: self.last_commit,
             space: self.space,
-            place: self.place.clone(),
+            addresses: self.addresses.clone(),
             attend_at: self.attend_at,
             halted: self.halted,
             rests: self.rests,

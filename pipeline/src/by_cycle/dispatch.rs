@@ -15,7 +15,7 @@ use super::rob::Slot;
 use super::store_queue::{SpeculativeBus, execute};
 use super::uop::{Front, Inserted, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
-use crate::memsys::Place;
+use crate::memsys::AddressSpace;
 use crate::model::{Cause, CoreStats, EventSet, PipelineProbe, UNKNOWN, kind, not_taken};
 
 /// A counter among the statistics.
@@ -175,7 +175,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     #[cold]
     fn watch(&mut self, core: &Resources, slot: Slot, kind: u8) {
         if kind & kind::ATOMIC != 0 {
-            if core.params.has_company {
+            if core.params.has_peers {
                 self.perform_atomic(core, slot);
             }
         } else if core.params.separate_addresses && !self.rob.at(slot).has(flag::TRAP) {
@@ -244,7 +244,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             self.memdep.store(d.pc, position);
             if kind & kind::LOADS != 0 {
-                if seldom(core.params.has_company) {
+                if seldom(core.params.has_peers) {
                     self.look_at_reservation();
                 }
                 *self.reservations_before.at_mut(slot.index()) =
@@ -411,13 +411,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.show_all_counters(core);
         let done = self
             .process
-            .execute_alone(&mut self.editor, what, d.pc, d.fallthrough());
+            .execute_serializing(&mut self.editor, what, d.pc, d.fallthrough());
         if what == Alone::Syscall {
             self.plan_attention(core);
-            if seldom(self.process.os.has_relatives()) {
+            if seldom(self.process.os.has_other_processes()) {
                 self.follow_place(core);
             }
-            if seldom(core.params.has_company) {
+            if seldom(core.params.has_peers) {
                 self.after_call(core);
             }
         }
@@ -446,8 +446,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     #[cold]
     pub(super) fn follow_place(&mut self, core: &mut Resources) {
         let shared = self.process.os.shared_places();
-        self.place = Place::new(self.process.mem.space(), shared);
-        core.memory.set_place(&self.place);
+        self.addresses = AddressSpace::new(self.process.mem.space(), shared);
+        core.memory.set_address_space(&self.addresses);
     }
 
     /// Forgets decoded code if memory has other code by now, or the process is another one. Returns whether it did.

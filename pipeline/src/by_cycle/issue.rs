@@ -39,7 +39,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.issue_in_order(core, shared);
         } else if self.scheduler.any_ready() {
             if seldom(core.shares) {
-                self.issue_beside_siblings(core, shared);
+                self.issue_beside_hardware_threads(core, shared);
             } else {
                 self.issue_ready(core, shared, core.params.issue_width);
             }
@@ -49,7 +49,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// Issues what is left for this context of the width of its core.
     #[inline(never)]
-    fn issue_beside_siblings(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
+    fn issue_beside_hardware_threads(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         let width = core.params.issue_width;
         if width > 0 {
             core.issue_left = self.issue_ready(core, shared, width);

@@ -208,7 +208,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     .load(shared, core.now, addr, size)
                     .without_wait(core.now);
             }
-            if self.rob.at(slot).class == OpClass::Atomic && core.memory.has_company() {
+            if self.rob.at(slot).class == OpClass::Atomic && core.memory.has_peers() {
                 return core.memory.store_together(shared, core.now, addr, size);
             }
             if core.params.quiet_read > 0

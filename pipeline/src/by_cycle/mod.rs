@@ -17,7 +17,6 @@
 mod attend;
 mod chip;
 mod commit;
-mod company;
 mod context;
 mod counters;
 mod decode;
@@ -30,6 +29,7 @@ mod interrupts;
 mod issue;
 mod lsu;
 mod oracle;
+mod peers;
 mod resources;
 mod rob;
 mod scheduler;

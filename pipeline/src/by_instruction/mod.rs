@@ -23,7 +23,6 @@
 
 mod access;
 mod accesses;
-mod alone;
 mod attend;
 mod blocks;
 mod calendar;
@@ -39,6 +38,7 @@ mod loads;
 mod not_driven;
 mod path;
 mod sequence;
+mod serializing;
 mod stages;
 mod stamps;
 mod stores;
@@ -95,7 +95,7 @@ fn structures(
     if config.issue.scheduling != Scheduling::OutOfOrder {
         return Err(NotDriven::InOrder);
     }
-    if config.chip.has_company() {
+    if config.chip.has_peers() {
         return Err(NotDriven::Cores);
     }
     if !config.counters.is_default() {

@@ -218,7 +218,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return true;
         }
         if kind == Kind::Alone {
-            self.execute_alone(passing);
+            self.execute_serializing(passing);
             return false;
         }
         self.execute::<K>(passing)

@@ -138,7 +138,7 @@ fn check_chip(machine: &MachineConfig, c: &mut Checks) {
     c.range("chip.quiet_read_cycles", chip.quiet_read_cycles, 0, 10_000);
     c.range("chip.snoop_bus_cycles", chip.snoop_bus_cycles, 1, 1000);
     check_little(machine, c);
-    if !chip.has_company() {
+    if !chip.has_peers() {
         return;
     }
     if machine.branch.predictor == Predictor::Perfect {

@@ -34,7 +34,7 @@ config_section! {
         /// How long a request occupies the bus on which all cores snoop.
         snoop_bus_cycles: u32 = 2, "cycles";
         /// Reads of observers of what programs write (tags, stacks, rings, their own memory) take so long, allocate
-        /// nothing and take no part in the agreement of caches (what SHIM's authors propose, ISCA 2015, section 5.2). 0:
+        /// nothing and take no part in the coherence of caches (what SHIM's authors propose, ISCA 2015, section 5.2). 0:
         /// they are as all other reads.
         quiet_read_cycles: u32 = 0, "cycles";
         /// A line leaves the first-level caches of a core when it leaves the level 2 cache.
@@ -115,7 +115,7 @@ impl ChipConfig {
 
     /// Whether there is more than one context.
     #[must_use]
-    pub fn has_company(&self) -> bool {
+    pub fn has_peers(&self) -> bool {
         self.processors() > 1
     }
 }

@@ -137,7 +137,7 @@ impl PrivateMemory {
         let shift = shared.line_shift;
         if let Some(contention) = &mut shared.contention {
             contention.by = by;
-            contention.line = self.place.of(by.addr) >> shift;
+            contention.line = self.space.of(by.addr) >> shift;
         }
     }
 }
@@ -145,7 +145,7 @@ impl PrivateMemory {
 impl SharedMemory {
     /// Notes from now on for which lines cores contend. Nothing on a chip with one core.
     pub fn record_contention(&mut self) {
-        if self.agreement.is_some() {
+        if self.coherence.is_some() {
             let nobody = Accessor {
                 program: 0,
                 pc: 0,

@@ -1,6 +1,6 @@
 //! A level 1 cache: its tags, MSHRs and ports.
 
-use super::agreement::Want;
+use super::coherence::Want;
 use super::disorder::Evictions;
 use super::link::{Fill, Link};
 use super::mshr::{InFlight, Mshrs};
@@ -247,7 +247,7 @@ impl Level1 {
                 self.stats.write_back_events += 1;
                 written = shared.write_back(link, now, fill.end, addr, bytes);
             }
-            if link.has_company && self.is_for_data && !self.holds_any(addr, shared.line_shift) {
+            if link.has_peers && self.is_for_data && !self.holds_any(addr, shared.line_shift) {
                 shared.level1_dropped(link.core, now, addr, written);
             }
         }

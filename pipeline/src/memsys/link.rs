@@ -1,7 +1,7 @@
 //! The way of a core to the levels that it shares with others: its write buffer, and its bus to the level 2 cache.
 
-use super::agreement::Want;
 use super::bus::Bus;
+use super::coherence::Want;
 use super::replacement::{RequestKind, Requester};
 use super::shared::SharedMemory;
 use super::write_buffer::WriteBuffer;
@@ -26,7 +26,7 @@ pub(super) struct Link {
     pub write_buffer: Option<Box<WriteBuffer>>,
     pub bus: Bus,
     /// Other cores have caches, too.
-    pub has_company: bool,
+    pub has_peers: bool,
     /// Stores are not just written into the level 1 data cache.
     pub stores_apart: bool,
     /// The instruction whose requests it passes, where a policy of a cache learns from that; else 0.
@@ -36,12 +36,12 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub fn new(config: &MemoryConfig, core: CoreId, has_company: bool) -> Self {
+    pub fn new(config: &MemoryConfig, core: CoreId, has_peers: bool) -> Self {
         let writes_back = config.l1d_write == L1dWrite::WriteBack;
         Link {
             core,
-            has_company,
-            stores_apart: has_company || !writes_back,
+            has_peers,
+            stores_apart: has_peers || !writes_back,
             write_buffer: match &config.l1d_write {
                 L1dWrite::WriteBack => None,
                 L1dWrite::WriteThrough(buffer) => Some(Box::new(WriteBuffer::new(buffer))),

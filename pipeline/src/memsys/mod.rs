@@ -98,18 +98,18 @@
 //!
 //! Caches change when an access is accepted, not when its line comes: a victim is gone from then on.
 
-mod agreement;
+mod address_space;
 mod bus;
 mod calendar;
+mod coherence;
 mod contention;
+mod contents;
 mod disorder;
-mod inside;
 mod level1;
 mod level2;
 mod level3;
 mod link;
 mod mshr;
-mod place;
 mod prefetch;
 mod private;
 mod replacement;
@@ -122,10 +122,10 @@ mod tests;
 mod tlb;
 mod write_buffer;
 
+pub(crate) use address_space::AddressSpace;
 pub(crate) use contention::Accessor;
 pub use contention::{ContendedLine, Touch, TouchKind};
 pub use disorder::DisorderStats;
-pub(crate) use place::Place;
 pub use private::PrivateMemory;
 pub use shared::SharedMemory;
 pub use stats::{

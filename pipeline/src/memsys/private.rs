@@ -1,17 +1,17 @@
 //! The level 1 caches and TLBs of a core.
 
-mod company;
 mod copying;
+mod peers;
 mod prefetching;
 
 use hps_sim_core::likely::{often, seldom};
 
-use super::agreement::Want;
+use super::address_space::AddressSpace;
+use super::coherence::Want;
 use super::disorder::{DisorderStats, Evictions};
 use super::level1::Level1;
 use super::link::Link;
 use super::mshr::Mshrs;
-use super::place::Place;
 use super::prefetch::Prefetcher;
 use super::shared::SharedMemory;
 use super::tlb::{L2Tlb, Tlb, Translation};
@@ -32,13 +32,13 @@ pub struct PrivateMemory {
     pub(super) l2_tlb: L2Tlb,
     pub(super) link: Link,
     /// Where the addresses lie that the context uses which has these caches.
-    pub(super) place: Place,
+    pub(super) space: AddressSpace,
 }
 
 impl PrivateMemory {
     /// The empty caches of a core, of a configuration that passed its check.
     #[must_use]
-    pub fn new(config: &MemoryConfig, core: CoreId, has_company: bool) -> Self {
+    pub fn new(config: &MemoryConfig, core: CoreId, has_peers: bool) -> Self {
         let mut l1d = Level1::new(&config.l1d, config.miss_adds_hit_cycles, true);
         let page_shift = config.page_bytes.trailing_zeros() - l1d.line_shift;
         let lines = config.l1d.size_bytes / config.l1d.line_bytes;
@@ -49,21 +49,21 @@ impl PrivateMemory {
             itlb: Tlb::new(&config.itlb, config.page_bytes),
             dtlb: Tlb::new(&config.dtlb, config.page_bytes),
             l2_tlb: L2Tlb::new(&config.l2_tlb),
-            link: Link::new(config, core, has_company),
-            place: Place::default(),
+            link: Link::new(config, core, has_peers),
+            space: AddressSpace::default(),
         }
     }
 
     /// Whether other cores have caches, too.
     #[must_use]
-    pub fn has_company(&self) -> bool {
-        self.link.has_company
+    pub fn has_peers(&self) -> bool {
+        self.link.has_peers
     }
 
     /// Addresses lie at these places from now on.
-    pub(crate) fn set_place(&mut self, place: &Place) {
-        if self.place != *place {
-            self.place.clone_from(place);
+    pub(crate) fn set_address_space(&mut self, space: &AddressSpace) {
+        if self.space != *space {
+            self.space.clone_from(space);
         }
     }
 
@@ -104,7 +104,7 @@ impl PrivateMemory {
         if !self.l1i.take_port(now) {
             return AccessResult::Retry { at_cycle: now + 1 };
         }
-        let addr = self.place.of(addr);
+        let addr = self.space.of(addr);
         let (delay, tlb_miss) = match self.itlb.translate(now, addr, &mut self.l2_tlb) {
             Translation::After { delay, missed } => (delay, missed),
             Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
@@ -117,7 +117,7 @@ impl PrivateMemory {
             .l1i
             .access((&mut self.link, shared), now, delay, addr, false);
         self.link.instruction = instruction;
-        if seldom(self.link.has_company) {
+        if seldom(self.link.has_peers) {
             self.obey(shared, now);
         }
         result(fetched, delay, tlb_miss)
@@ -138,7 +138,7 @@ impl PrivateMemory {
         addr: u64,
         size: u8,
     ) -> AccessResult {
-        let addr = self.place.of(addr);
+        let addr = self.space.of(addr);
         self.data(shared, now, addr, size, false)
     }
 
@@ -191,7 +191,7 @@ impl PrivateMemory {
         addr: u64,
         size: u8,
     ) -> AccessResult {
-        let place = self.place.of(addr);
+        let place = self.space.of(addr);
         if seldom(self.link.stores_apart) {
             return self.store_apart(shared, now, place, size);
         }
@@ -329,7 +329,7 @@ impl PrivateMemory {
         let accessed = self
             .l1d
             .access((&mut self.link, shared), now, delay, addr, write);
-        if seldom(self.link.has_company) {
+        if seldom(self.link.has_peers) {
             // Its own level 2 cache may have dropped lines that the level 1 caches have.
             self.obey(shared, now);
         }
@@ -359,7 +359,7 @@ impl PrivateMemory {
     #[inline]
     #[must_use]
     pub fn is_l1d_hit(&self, now: u64, addr: u64) -> bool {
-        let line = self.place.of(addr) >> self.l1d.line_shift;
+        let line = self.space.of(addr) >> self.l1d.line_shift;
         self.l1d.tags.holds(line) && self.l1d.mshrs.find(now, line).is_none()
     }
 
@@ -452,7 +452,7 @@ impl PrivateMemory {
             l3_bus: l3.map_or_else(BusStats::default, |l3| l3.bus.stats),
             memory_bus: shared.memory_bus.stats,
             coherence: shared
-                .agreement
+                .coherence
                 .as_ref()
                 .map_or_else(CoherenceStats::default, |a| *a.stats_of(self.link.core)),
             prefetch: prefetcher.map_or_else(PrefetchStats::default, |p| p.stats),

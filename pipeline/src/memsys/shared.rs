@@ -1,10 +1,10 @@
 //! What lies behind the level 1 caches: level 2 caches, the level 3 cache, the bus to memory, and memory.
 
-use super::agreement::{Agreement, Answer, Want, cores_of};
 use super::bus::Bus;
+use super::coherence::{Answer, CoherenceState, Want, cores_of};
 use super::contention::{Contention, Met};
+use super::contents::{lines, misses};
 use super::disorder::DisorderStats;
-use super::inside::{lines, misses};
 use super::level2::Level2;
 use super::level3::Level3;
 use super::link::{Fill, Link};
@@ -22,7 +22,7 @@ pub struct SharedMemory {
     /// One, or one for each core.
     l2s: Box<[Level2]>,
     /// How several cores agree on lines; none if there is only one.
-    pub(super) agreement: Option<Box<Agreement>>,
+    pub(super) coherence: Option<Box<CoherenceState>>,
     /// What is noted about lines for which they contend.
     pub(super) contention: Option<Box<Contention>>,
     has_inclusive_l2: bool,
@@ -69,7 +69,7 @@ impl SharedMemory {
         };
         SharedMemory {
             l2s: (0..caches).map(|_| Level2::new(l2)).collect(),
-            agreement: (cores > 1).then(|| Box::new(Agreement::new(chip, cores))),
+            coherence: (cores > 1).then(|| Box::new(CoherenceState::new(chip, cores))),
             contention: None,
             has_inclusive_l2: chip.inclusive_l2,
             line_shift: l2.line_bytes.trailing_zeros(),
@@ -166,7 +166,7 @@ impl SharedMemory {
         let (port, start) = self.l2s[at].first_port(arrival);
         let past = self.past(now);
         let (sent_from, whole_from, level);
-        let mut has_asked = self.agreement.is_some();
+        let mut has_asked = self.coherence.is_some();
         if self.l2s[at].tags.holds(line) {
             self.l2s[at].ports[port].book(past, start, 1);
             (self.l2s[at].tags).access(line, false, link.requester(want));
@@ -198,8 +198,8 @@ impl SharedMemory {
         self.count(link.core).read_access_events += 1;
         let (first, last) = link.bus.transfer(past, sent_from, bytes);
         let end = last.max(whole_from);
-        if has_asked && let Some(agreement) = &mut self.agreement {
-            agreement.arrives(link.core, line, end);
+        if has_asked && let Some(coherence) = &mut self.coherence {
+            coherence.arrives(link.core, line, end);
         }
         let ready = if self.critical_word_first { first } else { end };
         Ok(Fill { ready, end, level })
@@ -215,7 +215,7 @@ impl SharedMemory {
         line: u64,
         want: Want,
     ) -> Option<Answer> {
-        self.agreement.as_ref()?;
+        self.coherence.as_ref()?;
         if self.has_private_l2() && want != Want::Write {
             // It has the line already.
             return None;
@@ -229,12 +229,12 @@ impl SharedMemory {
     fn ask(&mut self, core: CoreId, now: u64, at: u64, line: u64, want: Want) -> Option<Answer> {
         let past = self.past(now);
         let has_private_l2 = self.has_private_l2();
-        let agreement = self.agreement.as_mut()?;
-        if want == Want::Write && agreement.change(core, line) {
+        let coherence = self.coherence.as_mut()?;
+        if want == Want::Write && coherence.change(core, line) {
             return None;
         }
-        let had_line = agreement.may_have(core, line);
-        let answer = agreement.ask(core, past, at, line, want);
+        let had_line = coherence.may_have(core, line);
+        let answer = coherence.ask(core, past, at, line, want);
         if let Some(contention) = &mut self.contention
             && (answer.from_core || answer.losers != 0 || answer.shared_from > at)
         {
@@ -248,7 +248,7 @@ impl SharedMemory {
         }
         if want == Want::Fetch && !has_private_l2 && !had_line {
             // The level 1 instruction cache does not take part, and the data cache has not asked.
-            agreement.leave(core, line, past, 0);
+            coherence.leave(core, line, past, 0);
         }
         if has_private_l2 {
             for loser in cores_of(answer.losers) {
@@ -262,8 +262,8 @@ impl SharedMemory {
                     cache.tags.clean(line);
                 }
                 let written = self.write_below(now, answer.cycle, line, 1 << self.line_shift);
-                if let Some(agreement) = &mut self.agreement {
-                    agreement.is_written(line, written);
+                if let Some(coherence) = &mut self.coherence {
+                    coherence.is_written(line, written);
                 }
             } else {
                 self.l2s[0].tags.access(line, true, Requester::WRITE_BACK);
@@ -275,15 +275,15 @@ impl SharedMemory {
     /// Whether a core has a line alone; if so, it begins to write it.
     pub(super) fn may_change(&mut self, core: CoreId, addr: u64) -> bool {
         let line = addr >> self.line_shift;
-        let agreement = self.agreement.as_mut();
-        agreement.is_none_or(|agreement| agreement.change(core, line))
+        let coherence = self.coherence.as_mut();
+        coherence.is_none_or(|coherence| coherence.change(core, line))
     }
 
     /// A core that shares a line wants to write it: the cycle in which it may. `known`: the cycle in which its level 1
     /// cache knows that it has to ask. `None`: it may already.
     pub(super) fn upgrade(&mut self, core: CoreId, now: u64, known: u64, addr: u64) -> Option<u64> {
         let line = addr >> self.line_shift;
-        if self.agreement.as_mut()?.change(core, line) {
+        if self.coherence.as_mut()?.change(core, line) {
             return None;
         }
         let mut at = known + self.request_cycles;
@@ -292,9 +292,9 @@ impl SharedMemory {
         }
         let answer = self.ask(core, now, at, line, Want::Write)?;
         let end = answer.cycle + self.request_cycles;
-        let agreement = self.agreement.as_mut()?;
-        agreement.count_upgrade(core);
-        agreement.arrives(core, line, end);
+        let coherence = self.coherence.as_mut()?;
+        coherence.count_upgrade(core);
+        coherence.arrives(core, line, end);
         Some(end)
     }
 
@@ -307,10 +307,10 @@ impl SharedMemory {
             let cache = self.l2_of(core);
             self.l2s[cache].tags.holds(line)
         };
-        if let Some(agreement) = &mut self.agreement
+        if let Some(coherence) = &mut self.coherence
             && !keeps
         {
-            agreement.leave(core, line, past, there);
+            coherence.leave(core, line, past, there);
         }
     }
 
@@ -341,7 +341,7 @@ impl SharedMemory {
         let bytes = 1 << self.line_shift;
         let known = start + self.miss_cycles;
         let past = self.past(now);
-        let answer = if self.agreement.is_some() {
+        let answer = if self.coherence.is_some() {
             self.ask(core, now, known, line, want)
         } else {
             None
@@ -375,7 +375,7 @@ impl SharedMemory {
                 self.count(core).write_back_events += 1;
                 written = self.write_below(now, end, victim.line, bytes);
             }
-            if self.agreement.is_some() {
+            if self.coherence.is_some() {
                 self.level2_dropped(core, now, victim.line, written);
             }
         }
@@ -387,10 +387,10 @@ impl SharedMemory {
     fn level2_dropped(&mut self, core: CoreId, now: u64, line: u64, there: u64) {
         let whose = self.has_private_l2().then_some(core);
         let past = self.past(now);
-        if let Some(agreement) = &mut self.agreement
+        if let Some(coherence) = &mut self.coherence
             && self.has_inclusive_l2
         {
-            agreement.leave_level2(whose, line, past, there);
+            coherence.leave_level2(whose, line, past, there);
         }
     }
 

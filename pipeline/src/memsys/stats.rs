@@ -82,7 +82,7 @@ pub struct BusStats {
     pub busy_cycles: u64,
 }
 
-/// What the agreement of several cores on lines costs one of them.
+/// What the coherence of several cores on lines costs one of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoherenceStats {
     /// Writes to a line that it shared, for which it had to ask.

@@ -1,7 +1,7 @@
 //! Translation lookaside buffers. Guest addresses are their own translations; only time and events
 //! are modelled.
 
-use super::inside::lines;
+use super::contents::lines;
 use super::replacement::Requester;
 use super::stats::TlbStats;
 use super::tags::Tags;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::inside::table;
+use super::contents::table;
 use super::stats::WriteBufferStats;
 use crate::config::WriteBufferConfig;
 use crate::contents::{Contents, Held};

@@ -27,9 +27,9 @@ pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;
 
 /// The limited kinds of a machine with or without a floating-point queue, and with or without other contexts that
 /// share its memory.
-pub const fn limited(fp_queue: bool, has_company: bool) -> u8 {
+pub const fn limited(fp_queue: bool, has_peers: bool) -> u8 {
     let without_company = if fp_queue { LIMITED } else { LIMITED & !FLOAT };
-    if has_company {
+    if has_peers {
         without_company | ORDERS
     } else {
         without_company
@@ -37,8 +37,8 @@ pub const fn limited(fp_queue: bool, has_company: bool) -> u8 {
 }
 
 /// The kinds that execute alone, where nothing can take them back.
-pub const fn alone(has_company: bool) -> u8 {
-    if has_company {
+pub const fn alone(has_peers: bool) -> u8 {
+    if has_peers {
         SERIALIZES | ATOMIC
     } else {
         SERIALIZES
@@ -47,8 +47,8 @@ pub const fn alone(has_company: bool) -> u8 {
 
 /// The kinds that dispatch looks at once more when they have executed: atomic accesses take effect at once where others
 /// see memory, and addresses may have operations of their own.
-pub const fn watched(has_company: bool, separate_addresses: bool) -> u8 {
-    let atomic = if has_company { ATOMIC } else { 0 };
+pub const fn watched(has_peers: bool, separate_addresses: bool) -> u8 {
+    let atomic = if has_peers { ATOMIC } else { 0 };
     let memory = if separate_addresses {
         LOADS | STORES
     } else {

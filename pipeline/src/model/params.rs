@@ -35,7 +35,7 @@ pub(crate) struct Params {
     /// Kinds of instructions that execute alone.
     pub alone_kinds: u8,
     /// Other contexts share the memory of the program.
-    pub has_company: bool,
+    pub has_peers: bool,
     pub load_queue: u32,
     /// Loads and stores together; a number that is never reached where each has a queue of its own.
     pub memory_queue: u32,
@@ -141,10 +141,10 @@ impl Params {
             fp_queue_place: u32::from(config.window.fp_queue_entries > 0),
             limited_kinds: kind::limited(
                 config.window.fp_queue_entries > 0,
-                config.chip.has_company(),
+                config.chip.has_peers(),
             ),
-            alone_kinds: kind::alone(config.chip.has_company()),
-            has_company: config.chip.has_company(),
+            alone_kinds: kind::alone(config.chip.has_peers()),
+            has_peers: config.chip.has_peers(),
             load_queue: config.window.load_queue_entries,
             memory_queue: match config.window.memory_queue_entries {
                 0 => u32::MAX,
@@ -154,11 +154,11 @@ impl Params {
                 0 => 0,
                 _ => kind::LOADS | kind::STORES,
             },
-            watched_kinds: kind::watched(config.chip.has_company(), separate_addresses),
+            watched_kinds: kind::watched(config.chip.has_peers(), separate_addresses),
             separate_addresses,
             performs_prefetches: config.memory.performs_prefetches(),
             peculiar_loads: separate_addresses || config.memory.performs_prefetches(),
-            peculiar_accesses: config.chip.has_company()
+            peculiar_accesses: config.chip.has_peers()
                 || config.memory.performs_prefetches()
                 || config.memory.learns_by_instruction(),
             tells_instructions: config.memory.learns_by_instruction(),

@@ -1,8 +1,8 @@
 //! Bimodal predictor: two-bit counters by address (Smith, "A study of branch prediction strategies", 1981).
 
+use super::contents::by_branch;
 use super::counters::{Counters, pc_index};
 use super::direction::{DirectionPredictor, Histories, Memo};
-use super::inside::by_branch;
 use crate::contents::Contents;
 
 /// Two-bit counters by address.

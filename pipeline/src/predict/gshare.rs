@@ -1,8 +1,8 @@
 //! Gshare: two-bit counters by address xor global history (McFarling, "Combining Branch Predictors", 1993).
 
+use super::contents::counters;
 use super::counters::{Counters, pc_index};
 use super::direction::{DirectionPredictor, Histories, Memo};
-use super::inside::counters;
 use crate::config::GshareConfig;
 use crate::contents::Contents;
 

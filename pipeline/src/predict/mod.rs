@@ -8,12 +8,12 @@
 //! context. After construction nothing is allocated.
 
 mod bimodal;
+mod contents;
 mod counters;
 mod delay;
 mod direction;
 mod gshare;
 mod history;
-mod inside;
 mod path;
 mod perceptron;
 mod ras;

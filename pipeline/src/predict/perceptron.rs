@@ -2,12 +2,12 @@
 //!
 //! A table holds one perceptron for each of many addresses: a bias and a weight for each of the last directions. The
 //! branch is taken if the sum of the bias and of all weights, each with the sign of its direction, is not negative.
-//! Training moves each weight towards agreement of its direction with the outcome, if the prediction was wrong or its sum
+//! Training moves each weight towards coherence of its direction with the outcome, if the prediction was wrong or its sum
 //! no larger than a threshold.
 
+use super::contents::column;
 use super::counters::pc_index;
 use super::direction::{DirectionPredictor, Histories, Memo};
-use super::inside::column;
 use crate::config::PerceptronConfig;
 use crate::contents::{Contents, Held, Selector};
 
@@ -53,7 +53,7 @@ impl Perceptron {
     }
 }
 
-/// One step towards agreement, or away from it, within eight bits.
+/// One step towards coherence, or away from it, within eight bits.
 fn step(weight: &mut i8, agrees: bool) {
     *weight = weight.saturating_add(if agrees { 1 } else { -1 });
 }

@@ -2,10 +2,10 @@
 //! "A case for (partially) tagged geometric history length branch prediction", 2006).
 
 use super::bimodal::Bimodal;
+use super::contents::{by_branch, column};
 use super::counters::pc_index;
 use super::direction::{DirectionPredictor, Histories, Memo};
 use super::history::{Folds, History, MAX_TABLES};
-use super::inside::{by_branch, column};
 use crate::config::TageConfig;
 use crate::contents::{Contents, Held};
 

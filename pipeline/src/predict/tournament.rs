@@ -2,9 +2,9 @@
 
 use std::hint::select_unpredictable;
 
+use super::contents::{column, counters};
 use super::counters::{Counters, pc_index};
 use super::delay::Delay;
-use super::inside::{column, counters};
 use crate::config::TournamentConfig;
 use crate::contents::{Contents, Held, Selector};
 use hps_sim_core::likely::seldom;

@@ -41,7 +41,7 @@ pub const DCPI_COPY_LOOP: &str = "
 /// The presets with one core.
 pub fn single_core_presets() -> Vec<&'static str> {
     let mut presets = MachineConfig::presets();
-    presets.retain(|name| !preset(name).chip.has_company());
+    presets.retain(|name| !preset(name).chip.has_peers());
     presets
 }
 

@@ -6,8 +6,8 @@ use crate::host::sys::rustix::fs::{self, AtFlags};
 use super::Linux;
 use super::descriptors::Kind;
 use super::errno::Errno;
-use super::made_up::Located;
 use super::paths::{Entrance, Last, PATH_MAX};
+use super::procfs::Located;
 use crate::memory::Memory;
 
 const AT_SYMLINK_FOLLOW: u64 = 0x400;

@@ -14,8 +14,8 @@ use super::Linux;
 use super::abi::short_inode;
 use super::descriptors::Kind;
 use super::errno::Errno;
-use super::made_up::MadeFolder;
 use super::paths::{Folder, GuestPath, open_to_list};
+use super::procfs::MadeFolder;
 use super::record::{Record, write_optional};
 use crate::memory::Memory;
 

@@ -1,16 +1,16 @@
 //! A program about to run: memory laid out, stack filled, operating system attached.
 
 mod accounts;
-mod alone;
 mod events;
 mod guest;
 pub mod layout;
 mod observed;
-mod relatives;
+mod processes;
 mod reservations;
+mod scheduler;
+mod serializing;
 mod stack;
 mod thread;
-mod turns;
 
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
@@ -28,9 +28,9 @@ use crate::os::{
 use crate::trap::Trap;
 
 pub use self::accounts::ProgramUsage;
-pub use self::alone::{Alone, Done, Then};
 pub use self::events::{HardwareEvents, OfferedEvents};
 pub use self::guest::Guest;
+pub use self::serializing::{Alone, Done, Then};
 
 use self::accounts::Accounts;
 pub use self::reservations::Reservations;

@@ -268,7 +268,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         terms: CopyTerms,
     ) {
         let first = &self.processors[0];
-        let (now, place) = (first.resources.now, first.context.place.clone());
+        let (now, addresses) = (first.resources.now, first.context.addresses.clone());
         self.lend_core_to(processor);
         let one = &mut self.processors[processor];
         assert!(one.context.rests, "something runs there");
@@ -291,8 +291,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         context.code.sync(&context.process.mem, &context.editor);
         context.code_page = CodePage::NONE;
         context.space = context.process.mem.space();
-        context.place = place;
-        resources.memory.set_place(&context.place);
+        context.addresses = addresses;
+        resources.memory.set_address_space(&context.addresses);
         resources.memory.forget_translations();
         context.resume = disepc;
         let before = terms.from_cycle.saturating_sub(now);
@@ -373,9 +373,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// that cycle.
     fn step_copies(&mut self, last_cycle: u64, end: u64) -> Option<Option<Stop>> {
         let next_cycles = self.processors.iter().map(|one| one.next_cycle);
-        let (processor, _) = match &self.siblings {
+        let (processor, _) = match &self.hardware_threads {
             None => earliest(next_cycles, |processor, _| processor),
-            Some(siblings) => earliest(next_cycles, |at, cycle| siblings.order(at, cycle)),
+            Some(hardware_threads) => {
+                earliest(next_cycles, |at, cycle| hardware_threads.order(at, cycle))
+            }
         };
         let next = self.processors[processor].next_cycle;
         if let Some((cycle, number)) = self.next_service()
@@ -405,7 +407,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         one.resources
             .memory
             .obey(&mut self.shared, one.resources.now);
-        let advanced = match self.siblings {
+        let advanced = match self.hardware_threads {
             None => one
                 .advance(&mut self.shared, until, end)
                 .map_continue(|_| ()),

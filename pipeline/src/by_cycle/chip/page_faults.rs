@@ -4,7 +4,7 @@
 //! content. What is in flight behind the store is squashed, and the operating system has the context for a number of
 //! cycles. If another process still has the page, it then copies it: a load and a store for each line, as fast as the
 //! caches of the context take them, and from then on the writer has the page in a frame of its own
-//! ([`Place::move_page`](crate::memsys::Place)). A page that has no content yet is made at its first write with or without
+//! ([`AddressSpace::move_page`](crate::memsys::AddressSpace)). A page that has no content yet is made at its first write with or without
 //! copies: that is counted, and takes no time.
 //!
 //! The store itself has been performed when its fault is served: it is the store that has committed last. The list of
@@ -142,7 +142,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         let Some(copies) = &mut self.copies else {
             return;
         };
-        let place = |at: usize| self.processors[at].context.place.of(addr);
+        let place = |at: usize| self.processors[at].context.addresses.of(addr);
         let mine = place(number);
         let shares = |at: usize| {
             at != number && (at == 0 || copies.sharers[at].copy.is_some()) && place(at) == mine
@@ -159,8 +159,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         let to = moves.then(|| {
             copies.frames += 1;
             let one = &mut self.processors[number];
-            let to = one.context.place.move_page(addr, copies.frames);
-            one.resources.memory.set_place(&one.context.place);
+            let to = one.context.addresses.move_page(addr, copies.frames);
+            one.resources
+                .memory
+                .set_address_space(&one.context.addresses);
             to
         });
         if had_content {

@@ -201,13 +201,19 @@ fn contexts_of_a_core_take_turns_in_being_the_first() {
     let mut config = with_cores(2);
     config.chip.contexts = 2;
     let chip = chip(&config, program("lz"));
-    let siblings = chip.siblings.as_ref().expect("contexts share cores");
+    let hardware_threads = chip
+        .hardware_threads
+        .as_ref()
+        .expect("contexts share cores");
     // Processors 0 and 2 are of one core, 1 and 3 of the other.
-    let order = |cycle| [0, 1, 2, 3].map(|processor| siblings.order(processor, cycle));
+    let order = |cycle| [0, 1, 2, 3].map(|processor| hardware_threads.order(processor, cycle));
     assert_eq!(order(4), [0, 2, 1, 3]);
     assert_eq!(order(5), [1, 3, 0, 2]);
-    let earliest =
-        |next: [u64; 4]| earliest(next.into_iter(), |at, cycle| siblings.order(at, cycle));
+    let earliest = |next: [u64; 4]| {
+        earliest(next.into_iter(), |at, cycle| {
+            hardware_threads.order(at, cycle)
+        })
+    };
     assert_eq!(earliest([4, 9, 4, 9]), (0, 4));
     assert_eq!(earliest([5, 9, 5, 9]), (2, 5));
     assert_eq!(earliest([4, 9, 5, 9]), (0, 4));

@@ -61,7 +61,7 @@ impl PrivateMemory {
         for &line in &wanted {
             self.l1d
                 .prefetch((&mut self.link, &mut *shared), now, known, line);
-            if self.link.has_company {
+            if self.link.has_peers {
                 self.obey(shared, now);
             }
         }

@@ -382,7 +382,7 @@ impl Linux {
     /// Whether there is, or was, another process.
     #[inline]
     #[must_use]
-    pub fn has_relatives(&self) -> bool {
+    pub fn has_other_processes(&self) -> bool {
         self.family.is_shared()
     }
 

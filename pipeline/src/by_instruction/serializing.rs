@@ -14,7 +14,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Executes such an instruction.
     #[cold]
     #[inline(never)]
-    pub(super) fn execute_alone(&mut self, i: Passing<'_>) {
+    pub(super) fn execute_serializing(&mut self, i: Passing<'_>) {
         let ready = self.ready(i.inst);
         self.process.thread.hart.counters = self.guest_counters(self.dispatched);
         let in_handler = self.edit.here.origin == Origin::Handler;
@@ -64,7 +64,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.syscall_events += 1;
         }
         let (pc, next) = (inst.pc, inst.next());
-        let done = self.process.execute_alone(&mut self.editor, what, pc, next);
+        let done = self
+            .process
+            .execute_serializing(&mut self.editor, what, pc, next);
         self.code_changes |= done.code_changed;
         if what == Alone::Syscall && self.process.os.has_deadline() {
             // When the operating system is to be asked again may have changed.

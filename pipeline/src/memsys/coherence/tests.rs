@@ -154,11 +154,11 @@ fn one_writes_or_many_read_and_everybody_reads_the_last_write() {
                 changed == 0 || holders == 1,
                 "kind {kind}, line {line}: {have:?}"
             );
-            let agreement = caches.shared.agreement.as_ref().unwrap();
+            let coherence = caches.shared.coherence.as_ref().unwrap();
             for (core, (has, changed)) in have.into_iter().enumerate() {
                 let id = CoreId(core as u16);
-                let may_have = agreement.may_have(id, line);
-                let may_write = agreement.may_write(id, line);
+                let may_have = coherence.may_have(id, line);
+                let may_write = coherence.may_write(id, line);
                 assert!(
                     may_have || !has,
                     "kind {kind}: core {core} has line {line} unknown"

@@ -76,7 +76,7 @@ impl Process {
     /// Executes the instruction at `pc`, behind which `next` lies, with nothing else in flight.
     /// `hart.counters` hold what the guest may read. After a system call `hart.pc` is an address as
     /// the program knows it; the others leave `hart.pc` alone.
-    pub fn execute_alone<E: DecodeEditor>(
+    pub fn execute_serializing<E: DecodeEditor>(
         &mut self,
         editor: &mut E,
         what: Alone,

@@ -84,7 +84,7 @@ pub(super) struct Answer {
 
 /// The notes about all lines, and the messages on their way.
 #[derive(Clone, Debug)]
-pub(super) struct Agreement {
+pub(super) struct CoherenceState {
     lines: FxHashMap<u64, Holders>,
     /// Lines that no core has any more, with the cycle in which they are where they went.
     vacated: VecDeque<(u64, u64)>,
@@ -111,10 +111,10 @@ pub(super) fn cores_of(mut bits: u64) -> impl Iterator<Item = CoreId> {
     })
 }
 
-impl Agreement {
+impl CoherenceState {
     /// Nobody has anything.
-    pub fn new(chip: &ChipConfig, cores: usize) -> Agreement {
-        Agreement {
+    pub fn new(chip: &ChipConfig, cores: usize) -> CoherenceState {
+        CoherenceState {
             lines: FxHashMap::default(),
             vacated: VecDeque::new(),
             orders: vec![Vec::new(); cores].into_boxed_slice(),

@@ -1,10 +1,10 @@
 //! Where the addresses of a process lie in the memory of the machine.
 //!
-//! Each process has pages of its own there, but for those that it shares with others. Caches and the agreement of cores
+//! Each process has pages of its own there, but for those that it shares with others. Caches and the coherence of cores
 //! know places; a process knows addresses. Those of the first process, where it shares nothing, are their own places.
 //!
 //! A copy of a process on another context ([`copies`](crate::by_cycle)) begins with the places of its original. The first
-//! of the two that writes to a page has it in a [frame](Place::move_page) of its own from then on.
+//! of the two that writes to a page has it in a [frame](AddressSpace::move_page) of its own from then on.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ type Ranges = [(Range<u64>, u64)];
 
 /// Where the addresses of one process lie.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct AddressSpace {
     /// Not every address is its own place.
     is_elsewhere: bool,
     /// What the number of the address space adds.
@@ -55,10 +55,10 @@ impl PartialEq for Moved {
 
 impl Eq for Moved {}
 
-impl Place {
+impl AddressSpace {
     /// That of the `space`-th address space, with these ranges of shared memory.
-    pub fn new(space: u64, shared: Vec<(Range<u64>, u64)>) -> Place {
-        Place {
+    pub fn new(space: u64, shared: Vec<(Range<u64>, u64)>) -> AddressSpace {
+        AddressSpace {
             is_elsewhere: space != 0 || !shared.is_empty(),
             space: space << SPACE_SHIFT,
             shared: (!shared.is_empty()).then(|| shared.into()),
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn processes_meet_where_they_share_memory_and_nowhere_else() {
-        let first = Place::default();
+        let first = AddressSpace::default();
         assert_eq!(first.of(0x1234), 0x1234);
-        let parent = Place::new(0, vec![(0x5000..0x7000, 0x1000)]);
-        let child = Place::new(3, vec![(0x9000..0xb000, 0x2000)]);
+        let parent = AddressSpace::new(0, vec![(0x5000..0x7000, 0x1000)]);
+        let child = AddressSpace::new(3, vec![(0x9000..0xb000, 0x2000)]);
         assert_eq!(parent.of(0x1234), 0x1234);
         assert_ne!(child.of(0x1234), 0x1234);
         assert_ne!(parent.of(0x7000), child.of(0x7000));
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_page_that_one_of_two_copies_writes_moves_for_that_one_alone() {
-        let mut parent = Place::default();
+        let mut parent = AddressSpace::default();
         let before = parent.clone();
         parent.move_page(0x5000, 1);
         let mut child = parent.clone();

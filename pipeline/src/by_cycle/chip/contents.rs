@@ -28,9 +28,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         }
         let stop = loop {
             let next_cycles = self.processors.iter().map(|one| one.next_cycle);
-            let (processor, until) = match &self.siblings {
+            let (processor, until) = match &self.hardware_threads {
                 None => earliest(next_cycles, |processor, _| processor),
-                Some(siblings) => earliest(next_cycles, |at, cycle| siblings.order(at, cycle)),
+                Some(hardware_threads) => {
+                    earliest(next_cycles, |at, cycle| hardware_threads.order(at, cycle))
+                }
             };
             let next = self.processors[processor].next_cycle;
             if next > cycle {

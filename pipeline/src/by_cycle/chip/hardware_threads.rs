@@ -31,7 +31,7 @@ struct Used {
 
 /// How the contexts of the cores of a chip share them.
 #[derive(Clone)]
-pub(super) struct Siblings {
+pub(super) struct HardwareThreads {
     config: ChipConfig,
     /// All of a core, as its description has it.
     whole: Params,
@@ -42,12 +42,12 @@ pub(super) struct Siblings {
     holders: Vec<usize>,
 }
 
-impl Siblings {
+impl HardwareThreads {
     /// Of a machine whose cores have several contexts.
-    pub fn new(config: &MachineConfig, whole: Params) -> Option<Box<Siblings>> {
+    pub fn new(config: &MachineConfig, whole: Params) -> Option<Box<HardwareThreads>> {
         let cores = config.chip.cores as usize;
         (config.chip.contexts > 1).then(|| {
-            Box::new(Siblings {
+            Box::new(HardwareThreads {
                 config: config.chip.clone(),
                 whole,
                 store_queue: u64::from(config.window.store_queue_entries),
@@ -100,15 +100,15 @@ fn brought(stats: &CoreStats) -> [u64; 3] {
 impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// What is a core's goes to one of its contexts.
     pub(super) fn lend_core_to(&mut self, processor: usize) {
-        let Some(siblings) = &mut self.siblings else {
+        let Some(hardware_threads) = &mut self.hardware_threads else {
             return;
         };
-        let core = siblings.core_of(processor);
-        let holder = siblings.holders[core];
+        let core = hardware_threads.core_of(processor);
+        let holder = hardware_threads.holders[core];
         if let Ok([from, to]) = self.processors.get_disjoint_mut([holder, processor]) {
             from.resources.lend(&mut to.resources);
-            to.resources.memory.set_place(&to.context.place);
-            siblings.holders[core] = processor;
+            to.resources.memory.set_address_space(&to.context.addresses);
+            hardware_threads.holders[core] = processor;
         }
     }
 
@@ -145,12 +145,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             committed: used.committed + resources.committed_in_cycle,
             has_fetched: used.has_fetched || fetched > 0,
         };
-        if let Some(siblings) = &mut self.siblings {
-            let core = siblings.core_of(number);
+        if let Some(hardware_threads) = &mut self.hardware_threads {
+            let core = hardware_threads.core_of(number);
             // A run that has stopped behind a commit goes on in this cycle, or accounts for the rest of it.
             if !resources.paused {
-                resources.params.take_widths_of(&siblings.whole);
-                siblings.used[core] = now;
+                resources.params.take_widths_of(&hardware_threads.whole);
+                hardware_threads.used[core] = now;
             }
         }
         let next = advanced?;
@@ -160,30 +160,30 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
 
     /// The account of a context's last cycle has been settled: it has all of its core again.
     pub(super) fn end_share(&mut self, number: usize) {
-        if let Some(siblings) = &self.siblings {
+        if let Some(hardware_threads) = &self.hardware_threads {
             let params = &mut self.processors[number].resources.params;
-            params.take_widths_of(&siblings.whole);
+            params.take_widths_of(&hardware_threads.whole);
         }
     }
 
     /// Gives a context its share of its core for a cycle, and says what others have used of it.
     fn share(&mut self, number: usize, cycle: u64) -> Used {
-        let Some(siblings) = &self.siblings else {
+        let Some(hardware_threads) = &self.hardware_threads else {
             return Used::default();
         };
-        let core = siblings.core_of(number);
-        let used = match siblings.used[core] {
+        let core = hardware_threads.core_of(number);
+        let used = match hardware_threads.used[core] {
             used if used.cycle == cycle => used,
             _ => Used::default(),
         };
-        let whole = &siblings.whole;
+        let whole = &hardware_threads.whole;
         let (mut awake, mut others) = (1, InFlight::default());
         let mut may_fetch = !used.has_fetched;
         let mut leads_are_ready = false;
         let mine = self.processors[number]
             .context
             .in_front_of_issue(&self.processors[number].resources);
-        for other in siblings.beside(number) {
+        for other in hardware_threads.beside(number) {
             let Processor {
                 context, resources, ..
             } = &self.processors[other];
@@ -193,29 +193,29 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             }
             awake += 1;
             // One that has not had this cycle yet goes first if it has less in front of issue.
-            if siblings.config.smt_policy == SmtPolicy::Icount
+            if hardware_threads.config.smt_policy == SmtPolicy::Icount
                 && resources.now < cycle
                 && context.in_front_of_issue(resources) < mine
                 && context.could_fetch(cycle, whole.fetch_buffer)
             {
                 may_fetch = false;
             }
-            leads_are_ready |= siblings.context_of(other) == 0 && context.has_ready();
+            leads_are_ready |= hardware_threads.context_of(other) == 0 && context.has_ready();
         }
-        let is_background =
-            siblings.config.smt_policy == SmtPolicy::Background && siblings.context_of(number) > 0;
+        let is_background = hardware_threads.config.smt_policy == SmtPolicy::Background
+            && hardware_threads.context_of(number) > 0;
         let issue_width = match is_background {
             true => usize::from(!leads_are_ready && used.issued == 0),
             false => whole.issue_width - used.issued,
         };
         let limit = |all: u64, others: u64| {
             let left = all.saturating_sub(others);
-            match siblings.config.smt_queues {
+            match hardware_threads.config.smt_queues {
                 SmtQueues::Partitioned => left.min(all / awake),
                 SmtQueues::Shared => left,
             }
         };
-        let stores = limit(siblings.store_queue, others.stores);
+        let stores = limit(hardware_threads.store_queue, others.stores);
         let Processor {
             context, resources, ..
         } = &mut self.processors[number];

@@ -10,7 +10,7 @@ use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
-use super::{Chip, Processor, Siblings};
+use super::{Chip, HardwareThreads, Processor};
 use crate::config::MachineConfig;
 use crate::memsys::{CoreId, MemoryStats, PrivateMemory, SharedMemory};
 use crate::model::{Cause, ContextId, Counted, PipelineProbe};
@@ -91,7 +91,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             cores,
         );
         chip = chip.with_counters(config);
-        chip.siblings = Siblings::new(config, chip.processors[0].resources.params.clone());
+        chip.hardware_threads =
+            HardwareThreads::new(config, chip.processors[0].resources.params.clone());
         Ok(chip)
     }
 
@@ -203,7 +204,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             .stats
             .commit_program_instructions
             + left;
-        match self.siblings {
+        match self.hardware_threads {
             None => _ = self.processors[number].advance(&mut self.shared, until, own_end)?,
             Some(_) => self.advance_beside_siblings(number, until, own_end)?,
         }
@@ -229,7 +230,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             self.lend_to(number);
             let one = &mut self.processors[number];
             let process = &one.context.process;
-            if process.thread.is_observer() && process.os.has_relatives() {
+            if process.thread.is_observer() && process.os.has_other_processes() {
                 one.context.follow_place(&mut one.resources);
             }
             let must_look = one.context.process.os.take_look(number);

@@ -1,7 +1,7 @@
 //! Stores and atomics where other cores have caches, too, and what other cores want of the lines of this one.
 
 use super::PrivateMemory;
-use crate::memsys::agreement::Order;
+use crate::memsys::coherence::Order;
 use crate::memsys::{Access, AccessResult, Level, SharedMemory};
 
 impl PrivateMemory {
@@ -13,7 +13,7 @@ impl PrivateMemory {
         addr: u64,
         size: u8,
     ) -> AccessResult {
-        let place = self.place.of(addr);
+        let place = self.space.of(addr);
         self.store_alone(shared, now, (place, size), true)
     }
 
@@ -89,7 +89,7 @@ impl PrivateMemory {
 
     /// Whether a store that is not accepted waits for lines that come from other cores.
     pub(crate) fn store_waits_for_cores(&self, now: u64, addr: u64) -> bool {
-        let line = self.place.of(addr) >> self.l1d.line_shift;
+        let line = self.space.of(addr) >> self.l1d.line_shift;
         let mshrs = &self.l1d.mshrs;
         self.l1d.awaited_until(now, line).is_some()
             || match mshrs.find(now, line) {
@@ -101,13 +101,13 @@ impl PrivateMemory {
     /// Does what other cores want of lines of this one, before it makes any further access.
     pub(crate) fn obey(&mut self, shared: &mut SharedMemory, now: u64) {
         let core = self.link.core;
-        let Some(agreement) = &mut shared.agreement else {
+        let Some(coherence) = &mut shared.coherence else {
             return;
         };
-        if !agreement.has_orders(core) {
+        if !coherence.has_orders(core) {
             return;
         }
-        let orders = agreement.take_orders(core);
+        let orders = coherence.take_orders(core);
         for &(line, order) in &orders {
             for own in self.l1d.lines_in(line, shared.line_shift) {
                 match order {
@@ -133,8 +133,8 @@ impl PrivateMemory {
                 }
             }
         }
-        if let Some(agreement) = &mut shared.agreement {
-            agreement.give_back(core, orders);
+        if let Some(coherence) = &mut shared.coherence {
+            coherence.give_back(core, orders);
         }
     }
 }
