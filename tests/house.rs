@@ -11,7 +11,8 @@ use serde_json::Value;
 
 /// The packages of the workspace, each with the folder it lies in. A package may depend on packages
 /// above it only, in its tests too. A package that the workspace does not have is passed over.
-const PACKAGES: [(&str, &str); 18] = [
+const PACKAGES: [(&str, &str); 19] = [
+    ("hps-demangle", "demangle"),
     ("hps-sim-core", "sim-core"),
     ("hps-profile", "profile"),
     ("hps-workloads", "workloads"),
@@ -33,7 +34,7 @@ const PACKAGES: [(&str, &str); 18] = [
 ];
 
 /// Packages that know no other part of the lab.
-const ALONE: [&str; 3] = ["hps-sim-core", "hps-profile", "hps-workloads"];
+const ALONE: [&str; 3] = ["hps-demangle", "hps-profile", "hps-workloads"];
 
 /// Most lines of a source file.
 const MOST_LINES: usize = 600;

@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 pub use maps::{Mapping, ProcessMaps};
-pub use module::{Function, Module, demangle};
+pub use module::{Function, Module};
 
 use crate::error::ShimError;
 

@@ -1,7 +1,6 @@
 //! Functions and named addresses of a program.
 
-use std::fmt::Write;
-
+use hps_demangle::demangle;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
@@ -10,14 +9,10 @@ use crate::image::Segment;
 use crate::isa::Isa;
 use crate::memory::Perm;
 
-/// Longer names are cut here when they are demangled, in bytes: hostile names can grow without
-/// bound.
-const MAX_NAME_BYTES: usize = 4096;
-
 /// A function of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name, demangled (C++, Rust).
+    /// Its name, demangled (C++, Rust, D).
     pub name: String,
     /// Its name as the file has it.
     pub linkage_name: String,
@@ -343,57 +338,9 @@ fn functions(mut candidates: Vec<Candidate<'_>>, segments: &[Segment]) -> Vec<Fu
     result
 }
 
-/// Collects text up to [`MAX_NAME_BYTES`], then fails.
-#[derive(Default)]
-struct Bounded(String);
-
-impl Write for Bounded {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        if self.0.len() + text.len() > MAX_NAME_BYTES {
-            return Err(std::fmt::Error);
-        }
-        self.0.push_str(text);
-        Ok(())
-    }
-}
-
-/// The readable form of a C++ or Rust name; any other name as it is.
-#[must_use]
-pub fn demangle(name: &str) -> String {
-    if name.len() > MAX_NAME_BYTES {
-        return name.to_owned();
-    }
-    let mut text = Bounded::default();
-    if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        if write!(text, "{rust:#}").is_ok() {
-            return text.0;
-        }
-    } else if name.starts_with("_Z")
-        && let Ok(symbol) = cpp_demangle::Symbol::new(name)
-        && symbol
-            .structured_demangle(&mut text, &cpp_demangle::DemangleOptions::new())
-            .is_ok()
-    {
-        return text.0;
-    }
-    name.to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_demangled() {
-        assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
-        assert_eq!(
-            demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),
-            "core::fmt::Write::write_fmt"
-        );
-        assert_eq!(demangle("_RNvC6_123foo3bar"), "123foo::bar");
-        assert_eq!(demangle("main"), "main");
-        assert_eq!(demangle("_Znonsense("), "_Znonsense(");
-    }
 
     fn candidate(addr: u64, size: u64, name: &str, rank: (bool, bool, u8)) -> Candidate<'_> {
         Candidate {

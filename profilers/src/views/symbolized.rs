@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hps_demangle::demangle;
 use hps_pipeline::core::EventSet;
 use hps_profile::symbolized::{
     Builder, Column, DEEPER, Frame, Function, FunctionId, Header, LocationId, Marker, Series,
     SymbolizedProfile, Thread, ThreadId,
 };
 use hps_sim_core::image::{ProgramImage, SourceFrame};
-use hps_sim_core::symbols::demangle;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Depth, FunctionMap};

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
+use hps_demangle::demangle;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
 /// Debug information that unpacks to more than this is treated as absent, in bytes: 32 times the file and 16 MiB, as for
@@ -13,8 +14,6 @@ fn most_unpacked(file_bytes: usize) -> u64 {
     let most = (file_bytes as u64).saturating_mul(32);
     most.saturating_add(16 << 20).min(1 << 30)
 }
-/// Longer names are not demangled: hostile ones can grow without bound. In bytes.
-const MAX_NAME_BYTES: usize = 4096;
 
 type Reader = EndianArcSlice<LittleEndian>;
 
@@ -197,52 +196,9 @@ fn context(bytes: &[u8]) -> Option<Context<Reader>> {
     Context::from_dwarf(Dwarf::load(&mut load).ok()?).ok()
 }
 
-/// The readable form of a C++ or Rust name; any other name as it is.
-#[must_use]
-pub fn demangle(name: &str) -> String {
-    if name.len() > MAX_NAME_BYTES {
-        return name.to_owned();
-    }
-    let mut text = Bounded(String::new());
-    let fits = if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        std::fmt::write(&mut text, format_args!("{rust:#}")).is_ok()
-    } else if name.starts_with("_Z") {
-        let options = cpp_demangle::DemangleOptions::new();
-        cpp_demangle::Symbol::new(name)
-            .is_ok_and(|symbol| symbol.structured_demangle(&mut text, &options).is_ok())
-    } else {
-        false
-    };
-    if fits { text.0 } else { name.to_owned() }
-}
-
-/// Collects text up to [`MAX_NAME_BYTES`], then fails.
-struct Bounded(String);
-
-impl std::fmt::Write for Bounded {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        if self.0.len() + text.len() > MAX_NAME_BYTES {
-            return Err(std::fmt::Error);
-        }
-        self.0.push_str(text);
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_demangled() {
-        assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
-        assert_eq!(
-            demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),
-            "core::fmt::Write::write_fmt"
-        );
-        assert_eq!(demangle("main"), "main");
-        assert_eq!(demangle("_Znonsense("), "_Znonsense(");
-    }
 
     #[test]
     fn what_is_no_object_file_is_none() {
