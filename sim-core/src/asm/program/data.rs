@@ -70,7 +70,7 @@ pub(super) fn size(
     statement: &Statement<'_>,
     number: impl Fn(&str) -> Result<i64, ProgramError>,
 ) -> Result<u64, ProgramError> {
-    let (word, rest) = split_word(statement.text);
+    let (word, rest) = split_word(&statement.text);
     match word {
         ".zero" | ".space" | ".skip" => u64::try_from(number(rest)?)
             .map_err(|_| statement.error(0, "a number of bytes is not negative")),
@@ -94,7 +94,7 @@ pub(super) fn write(
     names: &BTreeMap<String, i64>,
     out: &mut [u8],
 ) -> Result<(), ProgramError> {
-    let (word, rest) = split_word(statement.text);
+    let (word, rest) = split_word(&statement.text);
     if word.starts_with(".as") || word == ".string" {
         let bytes = text(statement, word, rest)?;
         out[..bytes.len()].copy_from_slice(&bytes);

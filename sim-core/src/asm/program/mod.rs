@@ -11,6 +11,15 @@
 //! | `.balign n` | the next multiple of `n` bytes; code is filled with `nop` |
 //! | `.equ NAME, v` | a name for a number |
 //! | `.globl NAME` | the label begins a function |
+//! | `.rept n` ... `.endr` | the lines between them, `n` times |
+//! | `.macro NAME p1, p2=default` ... `.endm` | a line `NAME a, b` stands for the lines between them |
+//!
+//! In the lines of a macro `\p1` is an argument, `\@` the number of macros used before, and `\()` ends a name. An
+//! argument has its place or the name of its parameter (`NAME p2=b, p1=a`); one that is left out is the default. Quotes
+//! around it keep its blanks and commas.
+//!
+//! Lines that are repeated or come of macros keep the number of the line that was written. At most 64 of `.rept` and
+//! macros lie inside of each other, and at most 1,048,576 lines and 64 MiB of text come of them.
 //!
 //! `li rd, value` takes any value and `la rd, label` any label, in every instruction set. Execution begins at
 //! `_start`, or at the first instruction. Labels that `.globl` names are functions; without any, the whole code is the
@@ -18,10 +27,14 @@
 
 mod data;
 mod elf;
+mod expand;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use expand::{Line, Place};
 
 use crate::asm::OperandHook;
 use crate::isa::Isa;
@@ -50,7 +63,8 @@ pub struct ProgramError {
 pub struct AssembledProgram {
     /// An executable file.
     pub file: Vec<u8>,
-    /// The line, from 1, of each instruction, in ascending order of address.
+    /// The line, from 1, of each instruction, in ascending order of address. An instruction of a macro has the line of
+    /// the macro's body.
     pub lines: Vec<(u64, usize)>,
     /// Labels, and names for numbers.
     pub names: BTreeMap<String, i64>,
@@ -62,29 +76,37 @@ pub struct AssembledProgram {
 /// The first line that is wrong.
 pub fn assemble(isa: Isa, text: &str) -> Result<AssembledProgram, ProgramError> {
     let mut program = Builder::new(isa);
-    for (at, line) in text.lines().enumerate() {
-        program.line(at + 1, line)?;
-    }
+    expand::expand(&mut program, text)?;
     program.finish()
 }
 
 /// A statement that takes space, and where its text begins.
 struct Statement<'a> {
-    line: usize,
+    place: Place,
     column: usize,
-    text: &'a str,
+    text: Cow<'a, str>,
+    /// The bytes at the beginning of its line that are as they were written.
+    written: usize,
     address: u64,
     /// Instructions, if it is code.
     instructions: u64,
 }
 
-impl Statement<'_> {
-    fn error(&self, column: usize, message: impl Into<String>) -> ProgramError {
-        ProgramError {
-            line: self.line,
-            column: self.column + column + 1,
-            message: message.into(),
+impl<'a> Statement<'a> {
+    fn new(line: &Line<'a>, from: usize, to: usize) -> Self {
+        Statement {
+            place: line.place.clone(),
+            column: from,
+            text: line.part(from, to),
+            written: line.written,
+            address: 0,
+            instructions: 0,
         }
+    }
+
+    fn error(&self, column: usize, message: impl Into<String>) -> ProgramError {
+        self.place
+            .error((self.column + column).min(self.written), message)
     }
 }
 
@@ -95,7 +117,7 @@ struct Builder<'a> {
     data_end: u64,
     statements: Vec<Statement<'a>>,
     names: BTreeMap<String, i64>,
-    functions: Vec<(usize, String)>,
+    functions: Vec<(Place, String)>,
 }
 
 impl<'a> Builder<'a> {
@@ -112,41 +134,37 @@ impl<'a> Builder<'a> {
     }
 
     /// Places what a line says.
-    fn line(&mut self, number: usize, whole: &'a str) -> Result<(), ProgramError> {
+    fn line(&mut self, line: &Line<'a>) -> Result<(), ProgramError> {
+        let whole: &str = &line.text;
         let mut text = without_comment(whole);
         while let Some((label, rest)) = label(text) {
-            let column = whole.len() - whole[offset(whole, text)..].len();
+            let column = offset(whole, text).min(line.written);
             let at = if self.in_data {
                 self.data_end
             } else {
                 self.code_end
             };
-            self.define(number, column, label, at as i64)?;
+            self.define(&line.place, column, label, at as i64)?;
             text = rest;
         }
         let body = text.trim();
         if body.is_empty() {
             return Ok(());
         }
-        let statement = Statement {
-            line: number,
-            column: offset(whole, body),
-            text: body,
-            address: 0,
-            instructions: 0,
-        };
+        let begin = offset(whole, body);
+        let statement = Statement::new(line, begin, begin + body.len());
         let (word, rest) = split_word(body);
         match word {
             ".text" => self.in_data = false,
             ".data" | ".bss" | ".rodata" => self.in_data = true,
             ".section" => self.in_data = !rest.contains("text"),
-            ".globl" | ".global" => self.functions.push((number, rest.to_owned())),
+            ".globl" | ".global" => self.functions.push((line.place.clone(), rest.to_owned())),
             ".equ" | ".set" => {
                 let (name, value) = rest
                     .split_once(',')
                     .ok_or_else(|| statement.error(0, "write `.equ NAME, value`"))?;
                 let value = self.number(&statement, value.trim())?;
-                self.define(number, statement.column, name.trim(), value)?;
+                self.define(&line.place, begin.min(line.written), name.trim(), value)?;
             }
             ".balign" | ".align" | ".p2align" => self.align(statement)?,
             _ if self.in_data => self.place_data(statement)?,
@@ -160,23 +178,19 @@ impl<'a> Builder<'a> {
 
     fn define(
         &mut self,
-        line: usize,
+        place: &Place,
         column: usize,
         name: &str,
         value: i64,
     ) -> Result<(), ProgramError> {
         match self.names.insert(name.to_owned(), value) {
             None => Ok(()),
-            Some(_) => Err(ProgramError {
-                line,
-                column: column + 1,
-                message: format!("`{name}` is defined twice"),
-            }),
+            Some(_) => Err(place.error(column, format!("`{name}` is defined twice"))),
         }
     }
 
     fn align(&mut self, mut statement: Statement<'a>) -> Result<(), ProgramError> {
-        let (word, rest) = split_word(statement.text);
+        let (word, rest) = split_word(&statement.text);
         let number = self.number(&statement, rest)?;
         // GNU's `.align` counts bits on these machines.
         let to = match word {
@@ -201,7 +215,7 @@ impl<'a> Builder<'a> {
 
     fn place_code(&mut self, mut statement: Statement<'a>) -> Result<(), ProgramError> {
         statement.address = self.code_end;
-        statement.instructions = match split_word(statement.text) {
+        statement.instructions = match split_word(&statement.text) {
             ("li", operands) => {
                 let value = operands.split_once(',').map(|(_, value)| value.trim());
                 let value =
@@ -254,7 +268,7 @@ impl<'a> Builder<'a> {
                 continue;
             }
             for at in 0..statement.instructions {
-                lines.push((statement.address + 4 * at, statement.line));
+                lines.push((statement.address + 4 * at, statement.place.number));
             }
             self.encode(statement, &mut code)?;
         }
@@ -274,19 +288,13 @@ impl<'a> Builder<'a> {
             });
         }
         let mut functions = vec![("_start".to_owned(), entry)];
-        for (line, name) in &self.functions {
+        for (place, name) in &self.functions {
             match self.names.get(name) {
                 Some(&at) if (CODE as i64..self.code_end as i64).contains(&at) => {
                     functions.push((name.clone(), at as u64));
                 }
                 Some(_) => {}
-                None => {
-                    return Err(ProgramError {
-                        line: *line,
-                        column: 1,
-                        message: format!("`{name}` is no label"),
-                    });
-                }
+                None => return Err(place.error(0, format!("`{name}` is no label"))),
             }
         }
         let file = elf::write(self.isa, entry, &code, &data, &functions);
@@ -298,7 +306,7 @@ impl<'a> Builder<'a> {
     }
 
     fn encode(&self, statement: &Statement<'_>, code: &mut Vec<u8>) -> Result<(), ProgramError> {
-        let (word, rest) = split_word(statement.text);
+        let (word, rest) = split_word(&statement.text);
         let all = match word {
             ".balign" | ".align" | ".p2align" => {
                 vec!["nop".to_owned(); statement.instructions as usize]
@@ -313,7 +321,7 @@ impl<'a> Builder<'a> {
                     _ => load_address(self.isa, register.trim(), value),
                 }
             }
-            _ => vec![statement.text.to_owned()],
+            _ => vec![statement.text.clone().into_owned()],
         };
         for (at, text) in all.iter().enumerate() {
             let pc = statement.address + 4 * at as u64;
