@@ -1,6 +1,6 @@
-//! Counters that programs read.
+//! Counters that programs read, and the date.
 
-use super::build::{Isa, MODES, build};
+use super::build::{Isa, MODES, build, prints};
 use super::support::{Hps, Run};
 
 fn run(hps: &Hps, counters: &str, options: &[&str]) -> Run {
@@ -161,4 +161,24 @@ fn programs_take_samples_of_themselves_with_perf_event_open() {
             assert_eq!(text, expected, "{isa:?} {mode:?}: {}", run.stderr);
         }
     }
+}
+
+/// Days since 1970 by hand: 365 to 1971; 30 * 365 + 7 = 10,957 to 2000, since seven of these years are leap years, and
+/// 59 more to the 29th of February.
+#[test]
+fn a_run_begins_on_the_date_that_is_asked_for() {
+    let day = 24 * 3600;
+    let (second, leap) = ((365 * day).to_string(), (11_016 * day + 5).to_string());
+    let dates: [(&[&str], &str); 3] = [
+        (&["--start-time", &second], "1971-01-01 00:00:00 Friday"),
+        (&["--start-time", &leap], "2000-02-29 00:00:05 Tuesday"),
+        (&[], "2026-01-01 00:00:00 Thursday"),
+    ];
+    for (options, expected) in dates {
+        let expected = format!("{expected}\nall clocks agree\n");
+        prints("start_time.c", &["-O2"], options, &expected);
+    }
+    let run = Hps::new().run(&["run", "--start-time", "4102444801", "bwt"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("--start-time"), "{}", run.stderr);
 }

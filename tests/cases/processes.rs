@@ -458,16 +458,31 @@ fn calls_find_and_refuse_what_linux_does() {
     ];
     for isa in Isa::BOTH {
         let program = build(isa, "linux_calls.c", &["-w"]);
-        for (uid, text) in expected {
+        let ways = expected
+            .iter()
+            .flat_map(|of| MODES[..2].iter().map(move |mode| (of, mode)));
+        for ((uid, text), mode) in ways {
             let root = tempfile::tempdir().expect("a folder");
             let folder = root.path().display().to_string();
-            let options = ["run", "--uid", uid, "--root", &folder, "--writable", "--"];
-            let run = Hps::new().run(&[&options[..], &[&program]].concat());
+            let options = [
+                "--uid",
+                uid,
+                "--root",
+                &folder,
+                "--writable",
+                "--",
+                &program,
+            ];
+            let run = Hps::new().run(&[&["run"], *mode, &options].concat());
             let printed = String::from_utf8_lossy(&run.stdout).into_owned();
             let is_there = |line: &&str| isa == Isa::Riscv64 || !line.contains("clone3");
             let wanted: Vec<&str> = text.lines().filter(is_there).collect();
             let found: Vec<&str> = printed.lines().collect();
-            assert_eq!(found, wanted, "{isa:?}, user {uid}: {}", run.stderr);
+            assert_eq!(
+                found, wanted,
+                "{isa:?}, user {uid}, {mode:?}: {}",
+                run.stderr
+            );
         }
     }
 }

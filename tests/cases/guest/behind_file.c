@@ -57,7 +57,9 @@ static void *truncates(void *unused) {
     return NULL;
 }
 
-int main(void) {
+/* With an argument without child processes. */
+int main(int words, char **word) {
+    (void)word;
     long page = sysconf(_SC_PAGESIZE);
     struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO};
     sigaction(SIGBUS, &action, NULL);
@@ -122,21 +124,27 @@ int main(void) {
     printf(" %s,", reads(moved + 2 * page));
     printf(" %s\n", reads(moved + 4 * page));
 
-    int child = fork();
-    if (child == 0) {
-        if (ftruncate(file, page) != 0) _exit(1);
-        printf("child: %s\n", reads(shared + page));
-        signal(SIGBUS, SIG_DFL);
-        *(volatile char *)(shared + page);
-        _exit(0);
+    if (words > 1) {
+        if (ftruncate(file, page) != 0) return 1;
+        printf("alone: %s\n", reads(shared + page));
+        if (ftruncate(file, 2 * page) != 0) return 1;
+    } else {
+        int child = fork();
+        if (child == 0) {
+            if (ftruncate(file, page) != 0) _exit(1);
+            printf("child: %s\n", reads(shared + page));
+            signal(SIGBUS, SIG_DFL);
+            *(volatile char *)(shared + page);
+            _exit(0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        printf("parent: %s, child ended by %s\n", reads(shared + page),
+               WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS ? "SIGBUS" : "something else");
+        child = fork();
+        if (child == 0) _exit(ftruncate(file, 2 * page) != 0);
+        waitpid(child, &status, 0);
     }
-    int status = 0;
-    waitpid(child, &status, 0);
-    printf("parent: %s, child ended by %s\n", reads(shared + page),
-           WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS ? "SIGBUS" : "something else");
-    child = fork();
-    if (child == 0) _exit(ftruncate(file, 2 * page) != 0);
-    waitpid(child, &status, 0);
     printf("and back: %s\n", reads(shared + page));
 
     pthread_t thread;
