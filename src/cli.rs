@@ -19,6 +19,7 @@ use crate::output::{OutFile, OutFolder};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hps_experiments::Part;
+use hps_lab::Program;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
 
@@ -162,6 +163,27 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|cause| cause.to_string())
 }
 
+/// The limit on the time of each run of a guest program.
+#[derive(Debug, Args, Clone, Copy)]
+pub struct TimeArgs {
+    /// Time that a run may take, in seconds of the host; it stops beyond [default: no limit]
+    #[arg(long = "time-limit", value_name = "SECONDS", value_parser = seconds)]
+    pub limit: Option<Duration>,
+}
+
+impl TimeArgs {
+    /// Limits each run of a program.
+    pub fn apply(self, program: &mut Program) {
+        program.process.time_limit = self.limit;
+    }
+
+    /// The option as a command line has it, if it is given.
+    pub fn words(self) -> Option<String> {
+        let limit = self.limit?.as_secs_f64();
+        Some(format!("--time-limit {limit}"))
+    }
+}
+
 /// How a guest program is given.
 #[derive(Debug, Args, Clone)]
 pub struct GuestArgs {
@@ -200,9 +222,8 @@ pub struct GuestArgs {
     /// With --writable: by how much the program may make files longer, all together, in MiB; holes count
     #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = clap::value_parser!(u64).range(..=1 << 40))]
     pub file_limit: u64,
-    /// Time that a run may take, in seconds of the host; it stops beyond [default: no limit]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub time_limit: Option<Duration>,
+    #[command(flatten)]
+    pub time: TimeArgs,
     /// Files that the program may have open
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(3..=1 << 20))]
     pub max_open_files: u64,
@@ -547,6 +568,8 @@ pub struct ReproduceArgs {
     /// Of tip-2021: phases of the period at which each policy watches
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub phases: u64,
+    #[command(flatten)]
+    pub time: TimeArgs,
     /// Threads; 0: one for each processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,

@@ -51,7 +51,7 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
             memory_bytes: guest.memory_limit << 20,
             output_bytes: guest.output_limit.map(|mib| mib << 20),
             file_bytes: Some(guest.file_limit << 20),
-            time: guest.time_limit,
+            time: guest.time.limit,
             open_files: guest.max_open_files,
         },
         stdin: Stdin::Inherit,

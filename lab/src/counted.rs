@@ -7,8 +7,8 @@ use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::{GridProbe, SamplePoint};
 use hps_profile::StreamConfig;
-use hps_sim_core::machine::Stop;
 
+use crate::end::EndError;
 use crate::lab::Lab;
 use crate::program::Program;
 
@@ -64,32 +64,30 @@ impl CountedLoop {
         instructions: u64,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         let lab = Lab::of(program).limit(instructions);
-        let stop = match self {
-            CountedLoop::Functional => lab.run()?.stop,
+        let end = match self {
+            CountedLoop::Functional => lab.run()?.end(),
             CountedLoop::Samplers | CountedLoop::Grid => {
                 let mut probe = grid()?;
                 if self == CountedLoop::Samplers {
                     probe = probe.without_exhaustive_streams();
                 }
-                let ran = lab.watched_by(probe).run()?;
-                let _ = ran.probe.finish();
-                ran.stop
+                let (ran, probe) = lab.watched_by(probe).run()?.without_probe();
+                let _ = probe.finish();
+                ran.end()
             }
-            CountedLoop::Timed => lab.on_machine(machine).core(CoreKind::Cycle).run()?.stop,
+            CountedLoop::Timed => lab.on_machine(machine).core(CoreKind::Cycle).run()?.end(),
             CountedLoop::Instruction => {
                 let lab = lab.on_machine(machine).core(CoreKind::Instruction);
-                lab.run()?.stop
+                lab.run()?.end()
             }
             CountedLoop::Sampled => {
                 let lab = lab.on_machine(machine).sampled(SamplingPlan::default())?;
-                lab.run()?.stop
+                lab.run()?.end()
             }
         };
-        if stop != Stop::Limit {
+        if end != EndError::Limit {
             let name = &program.name;
-            return Err(
-                format!("{name}: ended before {instructions} instructions: {stop:?}").into(),
-            );
+            return Err(format!("{name}: it was to run {instructions} instructions: {end}").into());
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
+use hps_sim_core::os::StopReason;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::{Trap, TrapCause};
 
@@ -64,43 +65,65 @@ impl EndError {
     /// # Errors
     /// How it ended instead.
     pub fn unless_success(stop: Stop, process: &Process) -> Result<(), EndError> {
-        Err(match stop {
-            Stop::Exit(0) => return Ok(()),
+        match stop {
+            Stop::Exit(0) => Ok(()),
+            stop => Err(EndError::of(stop, process)),
+        }
+    }
+
+    /// How a program ended, for a run that any end of the program spoils: exit code 0 is an error too.
+    #[must_use]
+    pub fn of(stop: Stop, process: &Process) -> EndError {
+        match stop {
             Stop::Exit(code) => EndError::Exit(code),
             Stop::Limit => EndError::Limit,
-            Stop::Fault(trap) => match process.os.stop_reason() {
-                Some(reason) if trap.cause == TrapCause::Stopped => {
-                    EndError::Stopped(reason.to_string())
-                }
-                _ => EndError::Fault(trap),
+            Stop::Fault(trap) => match stop_reason(&trap, process) {
+                Some(reason) => EndError::Stopped(reason.to_string()),
+                None => EndError::Fault(trap),
             },
-        })
+        }
     }
 }
 
-/// A fault that ended a program, with its place.
+/// Why the operating system layer stopped a program; `None` if the program faulted itself.
+#[must_use]
+pub fn stop_reason<'a>(trap: &Trap, process: &'a Process) -> Option<&'a StopReason> {
+    let reason = process.os.stop_reason();
+    reason.filter(|_| trap.cause == TrapCause::Stopped)
+}
+
+/// Why a program ended without an exit code of its own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the program faulted: {trap}, in {place}")]
-pub struct Faulted {
-    /// The fault.
-    pub trap: Trap,
-    /// Where: see [`place`].
-    pub place: String,
+pub enum Faulted {
+    /// The operating system layer stopped the program, at a limit of time or output for instance.
+    #[error("{0}")]
+    Stopped(String),
+    /// The program faulted and had no handler for it.
+    #[error("the program faulted: {trap}, in {place}")]
+    At {
+        /// The fault.
+        trap: Trap,
+        /// Where: see [`place`].
+        place: String,
+    },
 }
 
 impl Faulted {
-    /// The exit code that a run ended with; 0 for one that stopped at its limit.
+    /// The exit code that a run ended with; 0 for one that stopped at its limit of instructions.
     ///
     /// # Errors
-    /// The fault that ended the run.
-    pub fn or_exit_code(stop: Stop, image: &ProgramImage) -> Result<i32, Faulted> {
-        match stop {
-            Stop::Fault(trap) => Err(Faulted {
+    /// The fault that ended the run, or why the operating system layer stopped it.
+    pub fn or_exit_code(stop: Stop, process: &Process) -> Result<i32, Faulted> {
+        let Stop::Fault(trap) = stop else {
+            return Ok(stop.exit_code(process.image.isa));
+        };
+        Err(match stop_reason(&trap, process) {
+            Some(reason) => Faulted::Stopped(reason.to_string()),
+            None => Faulted::At {
                 trap,
-                place: place(image, trap.pc),
-            }),
-            stop => Ok(stop.exit_code(image.isa)),
-        }
+                place: place(&process.image, trap.pc),
+            },
+        })
     }
 }
 

@@ -32,7 +32,7 @@ mod yielding;
 
 pub use aggregating::Aggregated;
 pub use collecting::{Collected, Collecting};
-pub use end::{EndError, Faulted, place};
+pub use end::{EndError, Faulted, place, stop_reason};
 pub use error::{LabError, MapError, ProductionsError};
 pub use guest::{Files, GuestLimits, GuestOptions};
 pub use hps_pipeline::core::CoreKind;

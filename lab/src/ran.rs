@@ -162,6 +162,12 @@ impl<E, P, T> Ran<E, P, T> {
         self.stop.exit_code(self.process.image.isa)
     }
 
+    /// How the program ended: see [`EndError::of`].
+    #[must_use]
+    pub fn end(&self) -> EndError {
+        EndError::of(self.stop, &self.process)
+    }
+
     /// What the program printed, if it was captured; else nothing.
     #[must_use]
     pub fn stdout(&self) -> &[u8] {

@@ -10,6 +10,7 @@ use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
+use crate::end::EndError;
 use crate::error::LabError;
 use crate::program::Program;
 
@@ -146,8 +147,9 @@ impl Program {
 }
 
 fn reached(stop: Stop, machine: &Machine) -> Result<(), LabError> {
-    match stop {
-        Stop::Limit => Ok(()),
+    match EndError::of(stop, &machine.process) {
+        EndError::Limit => Ok(()),
+        EndError::Stopped(reason) => Err(EndError::Stopped(reason).into()),
         _ => Err(LabError::NotReached {
             instructions: machine.retired.program,
         }),

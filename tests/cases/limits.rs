@@ -48,6 +48,11 @@ fn ends_in_time(run: &Run, what: &str) {
         run.stderr
     );
     assert_ne!(run.code, 124, "{what}: ended from outside");
+    assert_ne!(run.code, 0, "{what}: {}", run.stderr);
+    // A limit is no fault of the program, and its message is for people.
+    for part in ["fault", "Trap", "Stopped", " { "] {
+        assert!(!run.stderr.contains(part), "{what}: {}", run.stderr);
+    }
 }
 
 #[test]
@@ -74,15 +79,67 @@ fn a_limit_on_time_ends_whatever_a_program_does_on_any_machine() {
 fn a_limit_on_time_ends_each_command_that_has_one() {
     let program = build(Isa::Riscv64, "limit_time.c", &["-O2", "-pthread"]);
     let limit = ["--time-limit", "0.1", "--"];
-    let commands: [&[&str]; 5] = [
-        &["profile"],
-        &["profile", "--machine", "smt-2"],
-        &["profile", "--with", "tip", "--machine", "cmp-4"],
-        &["dcpi", "collect", "--db", "db"],
-        &["shim", "simulate", "--machine", "smt-2"],
+    // On machines of one context, whose handlers count in one thread only.
+    let alone = build(Isa::Riscv64, "endless.c", &["-O2"]);
+    let commands: [(&[&str], &[&str]); 18] = [
+        (&["profile"], &[&program, "spin"]),
+        (&["profile", "--machine", "smt-2"], &[&program, "spin"]),
+        (
+            &["profile", "--with", "tip", "--machine", "cmp-4"],
+            &[&program, "spin"],
+        ),
+        (&["profile", "--charged", "--with", "interrupt"], &[&alone]),
+        (&["profile", "--kind", "method"], &[&program, "spin"]),
+        (&["profile", "--kind", "call-pair"], &[&program, "calls"]),
+        (&["profile", "--kind", "data-stream"], &[&program, "zero"]),
+        (
+            &["profile", "--kind", "method", "--machine", "tiny-2wide"],
+            &[&alone],
+        ),
+        (&["dcpi", "collect", "--db", "db"], &[&program, "spin"]),
+        (&["dcpi", "collect", "--charged", "--db", "db"], &[&alone]),
+        (
+            &["shim", "simulate", "--machine", "smt-2"],
+            &[&program, "spin"],
+        ),
+        (
+            &[
+                "shim",
+                "simulate",
+                "--calls",
+                "stack-2",
+                "--machine",
+                "cmp-4",
+            ],
+            &[&alone],
+        ),
+        (&["shadow", "simulate"], &[&alone]),
+        (
+            &["shadow", "simulate", "--core", "cycle"],
+            &[&program, "calls"],
+        ),
+        (
+            &[
+                "shadow",
+                "simulate",
+                "--shadows-on",
+                "chip",
+                "--core",
+                "cycle",
+                "--machine",
+                "cmp-4",
+            ],
+            &[&alone],
+        ),
+        (
+            &["run", "--machine", "hps-4wide", "--sample"],
+            &[&program, "calls"],
+        ),
+        (&["run", "--skip", "1000000000000"], &[&program, "spin"]),
+        (&["run", "--until", "exit"], &[&alone]),
     ];
-    for command in commands {
-        let words = [command, &limit, &[&program, "spin"]].concat();
+    for (command, program) in commands {
+        let words = [command, &limit, program].concat();
         let run = run_with(&words, &Hps::new(), Stdio::null());
         ends_in_time(&run, &command.join(" "));
     }
@@ -92,6 +149,27 @@ fn a_limit_on_time_ends_each_command_that_has_one() {
     let said = "standard input has not ended within the limit of 0.1 seconds";
     assert!(run.stderr.contains(said), "{}: {}", run.code, run.stderr);
     assert_ne!(run.code, 124, "ended from outside");
+}
+
+/// What runs a program many times tells for each piece of its work why there is no result.
+#[test]
+fn a_limit_on_time_ends_each_run_of_a_comparison() {
+    let program = build(Isa::Riscv64, "endless.c", &["-O2"]);
+    let commands: [&[&str]; 8] = [
+        &["leaderboard", "--kind", "time", "--with", "tip"],
+        &["leaderboard", "--kind", "method", "--machine", "tiny-2wide"],
+        &["leaderboard", "--with", "shim", "--machine", "cmp-4"],
+        &["reproduce", "hps-2005", "--only", "figure6", "--program"],
+        &["reproduce", "tip-2021", "--program"],
+        &["reproduce", "dcpi-1997", "--program"],
+        &["reproduce", "shadow-2007", "--chips", "none", "--program"],
+        &["reproduce", "callgraphs-2015", "--program"],
+    ];
+    for command in commands {
+        let words = [command, &[&program], &["--time-limit", "0.1"]].concat();
+        let run = run_with(&words, &Hps::new(), Stdio::null());
+        ends_in_time(&run, &command.join(" "));
+    }
 }
 
 /// A point that is out of time is a row with its reason, also on a machine of several contexts.
@@ -181,6 +259,88 @@ fn what_the_host_keeps_for_a_program_counts_as_its_memory() {
             }
         }
     }
+}
+
+/// The memory of the host that a program gets does not depend on how the program is run.
+#[test]
+fn memory_is_limited_on_timed_cores_too() {
+    let program = build(Isa::Riscv64, "limit_memory.c", &["-O2"]);
+    // Child processes are for the functional machine and the cycle-driven core.
+    let ways = [
+        ("memfds", 8..24, &MODES[1..]),
+        ("pipes", 8..24, &MODES[1..]),
+        ("fifos", 8..24, &MODES[1..]),
+        ("segments", 8..24, &MODES[1..]),
+        ("semaphores", 8..24, &MODES[1..]),
+        ("sockets", 8..24, &MODES[1..]),
+        ("texts", 4..24, &MODES[2..]),
+        ("holes", 5..40, &MODES[1..2]),
+        ("memfds", 8..24, &SEVERAL[1..]),
+    ];
+    for (way, expected, modes) in ways {
+        for mode in modes {
+            let hps = Hps::new();
+            let folder = hps.path("");
+            let limits = [
+                "--memory-limit",
+                "32",
+                "--root",
+                &folder,
+                "--writable",
+                "--",
+            ];
+            let run = hps.run(&[&["run"], *mode, &limits, &[&program, way]].concat());
+            let got = run.expect_code(0);
+            let got: i32 = got.trim().parse().expect("a number");
+            assert!(expected.contains(&got), "{way} {mode:?}: {got}");
+        }
+    }
+}
+
+/// The program ends with the number of GiB that it was given, and one more, as its exit code.
+#[test]
+fn memory_is_limited_in_each_command() {
+    let program = build(Isa::Riscv64, "limit_memory.c", &["-O2"]);
+    let small: [(&[&str], &str); 5] = [
+        (&["profile"], "exit code 1:"),
+        (&["profile", "--machine", "cmp-4"], "exit code 1:"),
+        (
+            &["profile", "--charged", "--with", "interrupt"],
+            "exit code 1:",
+        ),
+        (&["dcpi", "collect", "--db", "db"], ""),
+        (&["dcpi", "collect", "--charged", "--db", "db"], ""),
+    ];
+    for (command, said) in small {
+        let limit = ["--memory-limit", "512", "--", &program, "reserve"];
+        let run = Hps::new().run(&[command, &limit].concat());
+        assert!(
+            run.code == 1 && run.stderr.contains(said),
+            "{command:?}: {} {}",
+            run.code,
+            run.stderr
+        );
+    }
+    // Without an option a program gets 2 GiB, of which it needs a little itself.
+    let hps = Hps::new();
+    let order = [
+        "leaderboard",
+        "--kind",
+        "time",
+        "--with",
+        "tip",
+        &program,
+        "--",
+        "reserve",
+    ];
+    let run = hps.run(&order);
+    assert!(run.stderr.contains("exit code 2"), "{}", run.stderr);
+    let spec = hps.path("s.ron");
+    let text = format!(
+        "(own_programs: [(path: \"{program}\", args: [\"reserve\"], expect_exit: 2)], profiles: [method], bursts: [1], one_in: [100], machines: [\"tiny-2wide\"])"
+    );
+    std::fs::write(&spec, text).expect("a file");
+    hps.run(&["sweep", &spec, "--jobs", "1"]).expect_code(0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use hps_lab::observer::{
     Observed, ObservedContext, Observer, Placement, SeenCall, Signals, Spent, Throttle,
 };
-use hps_lab::{Lab, Productions, Program, TimedMachine};
+use hps_lab::{Lab, Productions, Program, Ran, TimedMachine};
 use hps_pipeline::config::MachineConfig;
 use hps_shim::{Dte, Stamps};
 use rayon::prelude::*;
@@ -50,10 +50,12 @@ pub(super) fn measure(
 ) -> Result<Vec<Measurement>, String> {
     let functions = Functions(&program.image);
     let lab = || Lab::of(program).on_machine(&machine.config).limit(limit);
-    let plain = lab().unobserved(Placement::Cmp).map_err(text)?;
+    let plain = lab().unobserved(Placement::Cmp);
+    let plain = plain.and_then(Observed::unless_cut).map_err(text)?;
     let one = alone(&machine.config);
     let single = Lab::of(program).on_machine(&one).limit(limit);
-    let single = single.run().map_err(text)?;
+    let single = single.run().and_then(Ran::successful_so_far);
+    let single = single.map_err(text)?;
     // One observer that sleeps for ever tells what was called.
     let stack = Collector::Stack(None);
     let productions = stack
@@ -61,7 +63,8 @@ pub(super) fn measure(
         .map_err(text)?;
     let asleep = observer(stack, program, u64::MAX);
     let known = lab().edited_by(&productions);
-    let known = known.observe_calls(&asleep, |_| {}).map_err(text)?;
+    let known = known.observe_calls(&asleep, |_| {});
+    let known = known.and_then(Observed::unless_cut).map_err(text)?;
     let study = Study {
         program,
         machine,
@@ -170,7 +173,7 @@ impl Study<'_> {
         let productions = self.productions(collector)?;
         let asleep = observer(collector, self.program, u64::MAX);
         let run = self.lab(&productions).observe_calls(&asleep, |_| {});
-        let run = run.map_err(text)?;
+        let run = run.and_then(Observed::unless_cut).map_err(text)?;
         let number = |measure: &str, value: f64| Measurement {
             setting: "alone".to_string(),
             ..Measurement::new(self.program, &collector.name(), measure, value)
@@ -211,7 +214,8 @@ impl Study<'_> {
         let lab = lab.edited_by(&productions).limit(self.limit);
         let mut all = match collector {
             Collector::Tag => {
-                let run = lab.observe(&observer, |_, _, _| {}).map_err(text)?;
+                let run = lab.observe(&observer, |_, _, _| {});
+                let run = run.and_then(Observed::unless_cut).map_err(text)?;
                 return Ok(self.costs(&run, &number));
             }
             Collector::Context(depth) => {
@@ -221,7 +225,7 @@ impl Study<'_> {
                         contexts.see(context);
                     }
                 });
-                let run = run.map_err(text)?;
+                let run = run.and_then(Observed::unless_cut).map_err(text)?;
                 let mut all = self.costs(&run, &number);
                 all.extend(contexts.measured(&run, observer.signals, &number));
                 if depth == super::FULL_DEPTH && wait == 0 {
@@ -236,7 +240,7 @@ impl Study<'_> {
                         self.take(&mut calls, call);
                     }
                 });
-                let run = run.map_err(text)?;
+                let run = run.and_then(Observed::unless_cut).map_err(text)?;
                 let mut all = self.costs(&run, &number);
                 all.extend(self.of_calls(calls, &run, &number));
                 all

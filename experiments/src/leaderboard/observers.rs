@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use hps_lab::observer::{Observer, Placement, Signals, Throttle};
-use hps_lab::{CoreKind, Lab, Productions, TimedMachine};
+use hps_lab::{CoreKind, EndError, Lab, Productions, TimedMachine};
 use hps_pipeline::config::MachineConfig;
 use hps_profilers::Key;
 use hps_profilers::views::Level;
@@ -65,8 +65,8 @@ fn measured(undisturbed: &Undisturbed<'_>, period_cycles: u64) -> Result<Vec<Mea
     let observed = observed.map_err(|e| e.to_string())?;
     if !matches!(observed.stop, Stop::Exit(_)) {
         return Err(format!(
-            "the observed program ended otherwise than alone: {:?}",
-            observed.stop
+            "the observed program ended otherwise than alone: {}",
+            EndError::of(observed.stop, &observed.process)
         ));
     }
     let weights = sampled

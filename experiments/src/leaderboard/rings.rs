@@ -1,8 +1,8 @@
 //! Calls by an observer: productions store the program's calls in a ring, and an observer on a second core empties it
 //! whenever it finds it full.
 
-use hps_lab::Lab;
 use hps_lab::observer::{Observer, SeenCall, Throttle};
+use hps_lab::{EndError, Lab};
 use hps_productions::CollectedProfile;
 use hps_profile::{CallPair, Profile, ProfileKind};
 use hps_sim_core::machine::Stop;
@@ -81,8 +81,8 @@ fn measured(
     let observed = observed.map_err(|e| e.to_string())?;
     if !matches!(observed.stop, Stop::Exit(_)) {
         return Err(format!(
-            "the observed program ended otherwise than alone: {:?}",
-            observed.stop
+            "the observed program ended otherwise than alone: {}",
+            EndError::of(observed.stop, &observed.process)
         ));
     }
     let comparison = exact.compare(CollectedProfile::CallPair {

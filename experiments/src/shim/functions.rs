@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use hps_lab::observer::{Observer, Placement, Signals, Throttle};
+use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
 use hps_pipeline::config::MachineConfig;
 use hps_shim::Dte;
 
@@ -83,7 +83,9 @@ pub(super) fn measure(
     let observed = study
         .lab(machine)
         .observe(&observer, |s, r, reckoning| intervals.see(s, r, reckoning));
-    observed.map_err(|e| e.to_string())?;
+    observed
+        .and_then(Observed::unless_cut)
+        .map_err(|e| e.to_string())?;
     Ok(measurements(study, &intervals))
 }
 

@@ -1,7 +1,7 @@
 //! Observers that are held up, as interrupts of their processor would: which samples that damages, and which of them
 //! double-time error correction finds.
 
-use hps_lab::observer::{Disturbance, Observer, Throttle};
+use hps_lab::observer::{Disturbance, Observed, Observer, Throttle};
 use hps_lab::{Isa, Lab};
 use hps_pipeline::config::MachineConfig;
 use hps_shim::Dte;
@@ -40,7 +40,9 @@ pub(super) fn measure(
     let run = lab.observe_disturbed(&observer, HOLD, |s, r, reckoning| {
         intervals.see(s, r, reckoning);
     });
-    let run = run.map_err(|e| e.to_string())?;
+    let run = run
+        .and_then(Observed::unless_cut)
+        .map_err(|e| e.to_string())?;
     let dte = Dte::default();
     // What was fetched goes on meanwhile.
     let held = 0.9 * HOLD.cycles as f64;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hps_lab::observer::{Observer, Placement, Signals, Throttle};
+use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
 use hps_lab::{Isa, Lab, Productions, Program, TimedMachine};
 use hps_pipeline::config::{LittleConfig, MachineConfig, SmtPolicy};
 use hps_pipeline::core::{Cause, CoreStats};
@@ -180,6 +180,7 @@ pub(super) fn measure(
     let plain = Lab::of(program).on_machine(&machine.config).limit(limit);
     let plain = plain
         .unobserved(Placement::Smt)
+        .and_then(Observed::unless_cut)
         .map_err(|e| e.to_string())?
         .cycles;
     let mut runs: Vec<(Kind, Option<u64>)> = Vec::new();
@@ -243,6 +244,7 @@ impl Study<'_> {
         let alone = self
             .lab(machine)
             .unobserved(kind.placement())
+            .and_then(Observed::unless_cut)
             .map_err(|e| e.to_string())?;
         let number = |measure: &str, value: f64| Measurement {
             setting: "alone".to_string(),
@@ -280,7 +282,9 @@ impl Study<'_> {
         let mut intervals = Intervals::new(&self.program.image, kind.counting());
         let lab = self.lab(machine);
         let observed = lab.observe(&observer, |s, r, reckoning| intervals.see(s, r, reckoning));
-        let observed = observed.map_err(|e| e.to_string())?;
+        let observed = observed
+            .and_then(Observed::unless_cut)
+            .map_err(|e| e.to_string())?;
         let number = |measure: &str, value: f64| self.number(kind, wait, measure, value);
         let coherence = observed.contexts[0].memory.coherence;
         let kilocycles = observed.cycles as f64 / 1000.0;

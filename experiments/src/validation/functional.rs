@@ -114,7 +114,7 @@ pub fn functional(
     let lab = Lab::image(Arc::clone(image)).configured(config.clone());
     let (mut machine, mut probe) = (lab.open()?, (GridProbe::new(&[point])?, own));
     let stop = machine.run(&mut probe, u64::MAX);
-    ValidationError::unless_ended_well(stop, image)?;
+    ValidationError::unless_ended_well(stop, &machine.process)?;
     let total_instructions = machine.retired.program;
     let stdout = machine.process.os.captured_stdout().to_vec();
     let (grid, own) = probe;

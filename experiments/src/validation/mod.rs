@@ -12,14 +12,13 @@ mod slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hps_lab::{LabError, Program, place};
+use hps_lab::{Faulted, LabError, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_productions::{GridError, SamplePoint};
 use hps_profile::{Profile, overlap_without_cut};
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::ProcessConfig;
-use hps_sim_core::trap::Trap;
+use hps_sim_core::process::{Process, ProcessConfig};
 
 pub use comparison::{
     CallComparison, CallDifference, Comparison, FunctionRow, Origin, TimeComparison,
@@ -113,13 +112,13 @@ pub enum ValidationError {
     /// The sampling point is impossible.
     #[error(transparent)]
     Grid(#[from] GridError),
-    /// The program faulted.
-    #[error("the program faulted in the simulator: {trap}, in {place}")]
-    Fault {
-        /// The fault.
-        trap: Trap,
-        /// Function and offset.
-        place: String,
+    /// The program faulted, or was stopped.
+    #[error("{program}: in the simulator, {why}")]
+    Faulted {
+        /// The program.
+        program: String,
+        /// The fault, or why it was stopped.
+        why: Faulted,
     },
     /// The program ended with another exit code than 0.
     #[error("{program}: ended with exit code {code} in the simulator")]
@@ -151,17 +150,18 @@ pub enum ValidationError {
 }
 
 impl ValidationError {
-    fn unless_ended_well(stop: Stop, image: &ProgramImage) -> Result<(), ValidationError> {
-        match stop {
-            Stop::Fault(trap) => Err(ValidationError::Fault {
-                trap,
-                place: place(image, trap.pc),
-            }),
-            Stop::Exit(code) if code != 0 => Err(ValidationError::Exit {
-                program: image.name.clone(),
+    fn unless_ended_well(stop: Stop, process: &Process) -> Result<(), ValidationError> {
+        let program = || process.image.name.clone();
+        match Faulted::or_exit_code(stop, process) {
+            Ok(0) => Ok(()),
+            Ok(code) => Err(ValidationError::Exit {
+                program: program(),
                 code,
             }),
-            _ => Ok(()),
+            Err(why) => Err(ValidationError::Faulted {
+                program: program(),
+                why,
+            }),
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use hps_lab::observer::{Observer, Placement, Signals, Throttle};
-use hps_lab::{Lab, Productions, Program};
+use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
+use hps_lab::{Faulted, Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_profile::{Profile, overlap_without_cut};
 use hps_shim::Dte;
@@ -191,6 +191,7 @@ impl Observers<'_> {
                     counters: [0; MAX_COUNTERS],
                 });
             })
+            .and_then(Observed::unless_cut)
             .map_err(|e| text(&e))?;
         let named = by_function.into_iter().filter_map(|(function, samples)| {
             let name = base_name(&symbols.functions().get(function?)?.name);
@@ -211,6 +212,7 @@ impl Observers<'_> {
             .ok_or_else(|| format!("{}: no such collector in the simulation", found.name))?;
         let how = (collector, Placement::Cmp, self.throttle());
         let graph = observe_graph(program, self.machine, how, self.limit)?;
+        Faulted::or_exit_code(graph.stop, &graph.process).map_err(|e| e.to_string())?;
         let natively = profile(&found.calls);
         Ok(CollectorComparison {
             name: found.name.clone(),

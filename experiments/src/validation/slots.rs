@@ -193,7 +193,7 @@ where
 {
     let lab = Lab::image(Arc::clone(image)).configured(config.clone());
     let ran = lab.on_machine(machine).watched_by(probe).run()?;
-    ValidationError::unless_ended_well(ran.stop, image)?;
+    ValidationError::unless_ended_well(ran.stop, &ran.process)?;
     let own = slots(&ran.probe);
     let timed = Timed {
         slots: own.functions.profile(&own.slots),

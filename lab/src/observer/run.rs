@@ -25,6 +25,7 @@ use super::watch::Watch;
 use super::{
     Disturbance, Observer, Placement, Reads, Reckoning, Sample, Signals, StackRead, Throttle,
 };
+use crate::end::EndError;
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
@@ -75,6 +76,17 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// The run, if the program ended by itself, or the run at its limit of instructions.
+    ///
+    /// # Errors
+    /// [`LabError::End`]: the program faulted, or was stopped at a limit of time for instance.
+    pub fn unless_cut(self) -> Result<Observed, LabError> {
+        match EndError::of(self.stop, &self.process) {
+            end @ (EndError::Fault(_) | EndError::Stopped(_)) => Err(end.into()),
+            _ => Ok(self),
+        }
+    }
+
     /// What the observer's context counted.
     #[must_use]
     pub fn observer(&self) -> &CoreStats {

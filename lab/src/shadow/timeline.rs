@@ -26,14 +26,14 @@ impl Timeline {
     /// The program cannot be loaded, or does not end as it must.
     pub fn measure(program: &Program, machine: &TimedMachine) -> Result<Timeline, LabError> {
         let mut core = Lab::of(program).timed_by(machine).open()?;
-        Ok(Timeline::stepped(
-            machine.config.clock_mhz,
-            |instructions| {
-                let stop = core.run(instructions);
-                let stats = core.stats();
-                (stop, stats.cycles, stats.commit_program_instructions)
-            },
-        ))
+        let mut last = Stop::Limit;
+        let timeline = Timeline::stepped(machine.config.clock_mhz, |instructions| {
+            last = core.run(instructions);
+            let stats = core.stats();
+            (last, stats.cycles, stats.commit_program_instructions)
+        });
+        program.check_end(last, &core.finish().process)?;
+        Ok(timeline)
     }
 
     /// Of a run in steps: each executes so many instructions, and says why it has ended, and the cycles and instructions of

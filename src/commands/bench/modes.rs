@@ -8,13 +8,12 @@ use anyhow::{Context, bail};
 use hps_experiments::{Interval, cycles_per_instruction};
 use hps_lab::counted::grid;
 use hps_lab::work_folder::WorkFolder;
-use hps_lab::{Lab, LabError, Program, Ran, image_of};
+use hps_lab::{EndError, Lab, LabError, Program, Ran, image_of};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, CoreStats};
 use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::GridProbe;
 use hps_sim_core::image::Isa;
-use hps_sim_core::machine::Stop;
 use hps_workloads::{Size, Workload};
 
 use crate::host;
@@ -110,7 +109,7 @@ impl Subject {
     ) -> anyhow::Result<CoreStats> {
         let lab = self.lab().on_machine(machine).core(kind);
         let ran = lab.limit(instructions).run()?;
-        self.is_prefix(ran.stop, instructions)?;
+        self.is_prefix(ran.end(), instructions)?;
         Ok(ran.timing.core)
     }
 
@@ -128,12 +127,10 @@ impl Subject {
     }
 
     /// Checks that the program has not ended before `instructions` instructions.
-    fn is_prefix(&self, stop: Stop, instructions: u64) -> anyhow::Result<()> {
-        if stop != Stop::Limit {
-            bail!(
-                "{}: ended before {instructions} instructions: {stop:?}",
-                self.workload.name
-            );
+    fn is_prefix(&self, end: EndError, instructions: u64) -> anyhow::Result<()> {
+        if end != EndError::Limit {
+            let name = self.workload.name;
+            bail!("{name}: it was to run {instructions} instructions: {end}");
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use hps_pipeline::pmu::{CounterConfig, Turns};
 use hps_productions::TableOptions;
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
+use hps_sim_core::process::Process;
 
 use super::args::CollectArgs;
 use crate::cli::CoreKind;
@@ -45,11 +46,11 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
     };
     if args.charged {
         let lab = lab.limit(args.max_instructions.unwrap_or(u64::MAX));
-        let (found, stop) = charged(lab, args, &plans)?;
+        let (found, ended) = charged(lab, args, &plans)?;
         for (plan, counts) in plans.iter().zip(&found) {
             database.add(&header(plan.event, plan.whole_period()), counts)?;
         }
-        return Ok(exit_code(stop, None));
+        return Ok(exit_code(ended.0, &ended.1));
     }
     let lab = lab.watched_by(Observer::new(&machine.config, &plans));
     let EitherCore::Cycle(mut core) = lab.open()?.into_inner() else {
@@ -88,20 +89,17 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         sums.join(", "),
         args.db.display()
     );
-    let cause = match &stop {
-        Stop::Fault(trap) => Some(fault::cause(trap, core.process())),
-        _ => None,
-    };
-    Ok(exit_code(stop, cause))
+    Ok(exit_code(stop, core.process()))
 }
 
-/// The exit code of the command, if the program stopped so, for this cause.
-fn exit_code(stop: Stop, cause: Option<String>) -> u8 {
+/// The exit code of the command, if the program stopped so; says what stopped it, unless its own exit or the limit of
+/// instructions.
+fn exit_code(stop: Stop, process: &Process) -> u8 {
     match stop {
         Stop::Exit(code) => code as u8,
         Stop::Limit => 0,
-        other => {
-            let cause = cause.unwrap_or_else(|| format!("{other:?}"));
+        Stop::Fault(trap) => {
+            let cause = fault::cause(&trap, process);
             say!("hps: the program stopped early: {cause}; its samples are in the database");
             2
         }
@@ -121,12 +119,13 @@ fn counted(event: Event) -> anyhow::Result<hps_pipeline::pmu::Event> {
     })?)
 }
 
-/// Samples a run by interrupts that cost what they cost, and says what they did; the samples are in the order of the plans.
+/// Samples a run by interrupts that cost what they cost, and says what they did; the samples are in the order of the plans. Also gives why
+/// the run ended, and the program's process.
 fn charged(
     lab: Lab<'_, Timed<'_>, NoEditor>,
     args: &CollectArgs,
     plans: &[Plan],
-) -> anyhow::Result<(Vec<Counts>, Stop)> {
+) -> anyhow::Result<(Vec<Counts>, (Stop, Process))> {
     let counter = |plan: &Plan| -> anyhow::Result<CounterConfig> {
         Ok(CounterConfig {
             spread: plan.period.most - plan.period.least,
@@ -170,7 +169,7 @@ fn charged(
         grouped(found.overflows_lost),
         args.db.display()
     );
-    Ok((counts, found.ran.stop))
+    Ok((counts, (found.ran.stop, found.ran.process)))
 }
 
 /// The path of a program of the user's, which is found again from elsewhere; the name of one of the project's.

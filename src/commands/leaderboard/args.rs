@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use hps_sim_core::image::Isa;
 
-use crate::cli::{CoreKind, PartArgs, Size, isa};
+use crate::cli::{CoreKind, PartArgs, Size, TimeArgs, isa};
 use crate::examples;
 use crate::output::OutFolder;
 
@@ -65,6 +65,8 @@ pub struct LeaderboardArgs {
     /// The file that programs of your own read as their standard input, from the beginning in every run
     #[arg(long, value_name = "FILE", requires = "programs")]
     pub stdin: Option<PathBuf>,
+    #[command(flatten)]
+    pub time: TimeArgs,
     /// Folder for results, pictures and the report
     #[arg(long, value_name = "DIR", default_value = "hps-leaderboard")]
     pub out: OutFolder,

@@ -72,6 +72,10 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };
+    let code = failed(&records);
+    if records.iter().all(|record| record.failure.is_some()) {
+        return Ok(code);
+    }
     let info = ReportInfo {
         title: "Leaderboard of profilers".to_string(),
         command: command(args),
@@ -83,6 +87,11 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     let boards = leaderboard::board(&records, args.budget);
     let worths = compiled::worth(&records);
     show(args, &boards, &worths, &files)?;
+    Ok(code)
+}
+
+/// Names what failed; the exit code of the command.
+fn failed(records: &[UnitRecord]) -> u8 {
     let failures: Vec<&UnitRecord> = records.iter().filter(|r| r.failure.is_some()).collect();
     for record in failures.iter().take(5) {
         let why = record.failure.as_deref().unwrap_or_default();
@@ -91,7 +100,7 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     if failures.len() > 5 {
         say!("hps: and {} more failed", failures.len() - 5);
     }
-    Ok(u8::from(!failures.is_empty()))
+    u8::from(!failures.is_empty())
 }
 
 fn show(
@@ -206,6 +215,7 @@ fn command(args: &LeaderboardArgs) -> String {
     if let Some(stdin) = &args.stdin {
         words.push(format!("--stdin {}", shell_word(&stdin.to_string_lossy())));
     }
+    words.extend(args.time.words());
     if !args.arguments.is_empty() {
         words.push("--".to_string());
         words.extend(args.arguments.iter().map(|word| shell_word(word)));

@@ -52,7 +52,8 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
         programs.extend(load_programs(&spec, here)?);
     }
     let mut groups: Vec<Vec<Program>> = Vec::new();
-    for program in programs {
+    for mut program in programs {
+        args.time.apply(&mut program);
         let isa = program.image.isa;
         match groups.iter_mut().find(|g| g[0].image.isa == isa) {
             Some(group) => group.push(program),

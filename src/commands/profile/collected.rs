@@ -210,7 +210,7 @@ pub(super) fn stdin(args: &ProfileArgs) -> anyhow::Result<Stdin> {
     // Terminals and devices may never end.
     match kind {
         Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket) => {
-            Ok(Stdin::Bytes(input::read_host(args.guest.time_limit)?))
+            Ok(Stdin::Bytes(input::read_host(args.guest.time.limit)?))
         }
         _ => Ok(Stdin::Empty),
     }
@@ -246,7 +246,7 @@ fn run_functional(
             machine.process.thread.hart.r[register as usize] = value;
         }
     }
-    Faulted::or_exit_code(machine.run_to_end(), &program.image)?;
+    Faulted::or_exit_code(machine.run_to_end(), &machine.process)?;
     Ok(Run {
         collected: collector.read(&machine.process)?,
         tables: tables::read(collector, &machine.process)?,
@@ -262,7 +262,7 @@ fn run_timed(
     machine: &TimedMachine,
 ) -> anyhow::Result<Run> {
     let baseline = Lab::of(program).timed_by(machine).run()?;
-    Faulted::or_exit_code(baseline.stop, &program.image)?;
+    Faulted::or_exit_code(baseline.stop, &baseline.process)?;
     let mut core = Lab::of(program)
         .timed_by(machine)
         .edited_by(collector)
@@ -278,9 +278,10 @@ fn run_timed(
             core.set_dise_register(register, value);
         }
     }
-    Faulted::or_exit_code(core.run_to_end(), &program.image)?;
+    let stop = core.run_to_end();
     // On several contexts, the account of one that rests ends where it began to.
     let finished = core.finish();
+    Faulted::or_exit_code(stop, &finished.process)?;
     let others: u64 = (finished.others.iter())
         .map(|other| other.stats.commit_program_instructions)
         .sum();

@@ -114,6 +114,6 @@ where
     NoEditor: FunctionalLoop<GridProbe<MEMORY>>,
 {
     let ran = Lab::of(program).watched_by(probe).run()?;
-    let code = Faulted::or_exit_code(ran.stop, &program.image)?;
+    let code = Faulted::or_exit_code(ran.stop, &ran.process)?;
     Ok((ran.probe.finish(), code))
 }

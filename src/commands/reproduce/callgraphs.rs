@@ -4,7 +4,7 @@ use hps_experiments::callgraphs::{CallGraphStudy, claims};
 use hps_plots::{ReportInfo, write_callgraphs2015};
 
 use super::shim::observed_machine;
-use super::{by_isa, command, measured, programs, tell};
+use super::{all_failed, by_isa, command, measured, programs, tell};
 use crate::cli::{ReproduceArgs, Size};
 
 /// Instructions of a program that are observed.
@@ -28,6 +28,9 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };
+    if let Some(code) = all_failed(&records) {
+        return Ok(code);
+    }
     let (boards, claims) = by_isa(&isas, &records, claims);
     let info = ReportInfo {
         title: "Call graphs with SHIM, made again beside every call".to_string(),

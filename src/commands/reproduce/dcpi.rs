@@ -6,7 +6,7 @@ use hps_experiments::dcpi::{Data, DcpiStudy, claims};
 use hps_plots::{ReportInfo, write_dcpi};
 use hps_sim_core::image::Isa;
 
-use super::{command, measured, programs, refuse_parts, tell};
+use super::{all_failed, command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
 use crate::commands::timed_machine;
 
@@ -50,6 +50,9 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };
+    if let Some(code) = all_failed(&records) {
+        return Ok(code);
+    }
     let boards: Vec<(&str, Data<'_>)> = isas
         .iter()
         .map(|isa| (*isa, Data::of(&records, isa)))

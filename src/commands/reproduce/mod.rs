@@ -116,6 +116,14 @@ fn refuse_parts(args: &ReproduceArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Names what failed if nothing was measured: then there is nothing to report. The exit code of the command.
+fn all_failed(records: &[UnitRecord]) -> Option<u8> {
+    let failures: Option<Vec<_>> = records.iter().map(UnitRecord::failed_unit).collect();
+    failures
+        .filter(|all| !all.is_empty())
+        .map(|all| failed(&all))
+}
+
 /// Prints claims and where the report is; names what failed. Gives the exit code of the command.
 fn tell(claims: &[Claim], files: &ReportFiles, records: &[UnitRecord]) -> anyhow::Result<u8> {
     let mut out = text::out();
@@ -131,7 +139,7 @@ fn failed(failures: &[(String, &str)]) -> u8 {
         say!("hps: failed: {what}: {why}");
     }
     if failures.len() > 5 {
-        say!("hps: and {} more; the report names all", failures.len() - 5);
+        say!("hps: and {} more failed", failures.len() - 5);
     }
     u8::from(!failures.is_empty())
 }
@@ -218,6 +226,7 @@ fn command(args: &ReproduceArgs) -> String {
     if !args.chips.is_empty() {
         words.push(format!("--chips {}", args.chips.join(",")));
     }
+    words.extend(args.time.words());
     if !args.arguments.is_empty() {
         words.push(format!("-- {}", shell_words(&args.arguments)));
     }

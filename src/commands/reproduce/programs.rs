@@ -11,8 +11,16 @@ use hps_sim_core::image::Isa;
 use crate::cli::{ReproduceArgs, Size};
 use crate::commands::programs::workload_size;
 
-/// Loads what the options name.
+/// Loads what the options name; each of its runs is limited as they say.
 pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
+    let mut programs = named(args)?;
+    for program in &mut programs {
+        args.time.apply(program);
+    }
+    Ok(programs)
+}
+
+fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
     let here = Path::new(".");
     if let Some(program) = &args.program {
         let absolute = |path: &Path| -> anyhow::Result<String> {

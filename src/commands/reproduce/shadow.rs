@@ -6,7 +6,7 @@ use hps_experiments::shadow::{Data, ShadowStudy, claims};
 use hps_lab::TimedMachine;
 use hps_plots::{ReportInfo, write_shadow};
 
-use super::{command, measured, programs, refuse_parts, tell};
+use super::{all_failed, command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
 
@@ -35,6 +35,9 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };
+    if let Some(code) = all_failed(&records) {
+        return Ok(code);
+    }
     let boards: Vec<(&str, Data<'_>)> = isas
         .iter()
         .map(|isa| (*isa, Data::of(&records, isa, &study.samples)))

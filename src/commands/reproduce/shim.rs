@@ -7,7 +7,7 @@ use hps_experiments::{Program, TimedMachine};
 use hps_lab::Isa;
 use hps_plots::{ReportInfo, write_shim2015};
 
-use super::{by_isa, command, measured, programs, refuse_parts, tell};
+use super::{all_failed, by_isa, command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
 use crate::commands::timed_machine;
 
@@ -73,6 +73,9 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };
+    if let Some(code) = all_failed(&records) {
+        return Ok(code);
+    }
     let (boards, claims) = by_isa(&isas, &records, claims);
     let info = ReportInfo {
         title: "SHIM: an observer on another hardware thread, made again beside the truth"

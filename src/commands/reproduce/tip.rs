@@ -4,7 +4,7 @@ use hps_experiments::Program;
 use hps_experiments::tip::{Data, TipStudy, claims};
 use hps_plots::{ReportInfo, write_tip};
 
-use super::{command, measured, programs, refuse_parts, tell};
+use super::{all_failed, command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
 
@@ -38,6 +38,9 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };
+    if let Some(code) = all_failed(&records) {
+        return Ok(code);
+    }
     let boards: Vec<(&str, Data<'_>)> = by_isa
         .iter()
         .map(|(isa, _)| {

@@ -1,14 +1,29 @@
 //! What is said of a guest that faulted.
 
 use hps_dise::ProductionSet;
-use hps_lab::place;
+use hps_lab::{place, stop_reason};
 use hps_sim_core::image::Isa;
+use hps_sim_core::machine::Stop;
 use hps_sim_core::process::{Process, layout};
 use hps_sim_core::riscv::missing_extension;
 use hps_sim_core::trap::{Trap, TrapCause};
 
+/// Says on standard error how a run ended, unless by the program's own exit: at a limit, or by a fault.
+pub fn say_end(
+    stop: Stop,
+    process: &Process,
+    instructions: u64,
+    productions: Option<&ProductionSet>,
+) {
+    match stop {
+        Stop::Exit(_) => {}
+        Stop::Limit => say!("hps: stopped after {instructions} instructions, as asked"),
+        Stop::Fault(trap) => say!("hps: {}", describe(&trap, process, productions)),
+    }
+}
+
 /// Cause, place and instruction of a fault, for standard error.
-pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>) -> String {
+fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>) -> String {
     let mut text = format!(
         "{}: {}\n  at pc {:#x}",
         process.image.name,
@@ -84,9 +99,9 @@ fn advice(trap: &Trap, process: &Process) -> Option<&'static str> {
 
 /// What went wrong; of a program that the operating system layer stopped, its reason.
 pub fn cause(trap: &Trap, process: &Process) -> String {
-    match process.os.stop_reason() {
-        Some(reason) if trap.cause == TrapCause::Stopped => reason.to_string(),
-        _ => trap.cause.to_string(),
+    match stop_reason(trap, process) {
+        Some(reason) => reason.to_string(),
+        None => trap.cause.to_string(),
     }
 }
 

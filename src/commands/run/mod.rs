@@ -19,7 +19,6 @@ use hps_lab::{Lab, Productions, TimedMachine};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::isa::Isa;
-use hps_sim_core::machine::Stop;
 use hps_sim_core::os::refusals::Refusal;
 use hps_sim_core::process::Process;
 
@@ -82,7 +81,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let ran = execute(lab, machine.as_ref(), productions.as_ref(), order)?;
     let set = productions.as_ref().map(|productions| &productions.set);
 
-    say_how_it_ended(&ran, set);
+    fault::say_end(ran.stop, &ran.process, ran.retired.program, set);
     say_what_was_refused(args, &ran);
     if let (Some(file), Some(path), Some(timed)) = (&mut trace_file, &args.trace, &ran.timed) {
         write_trace(file, path, timed, &ran.process, set)
@@ -234,17 +233,6 @@ fn window(text: &str) -> anyhow::Result<Range<u64>> {
         _ => {
             bail!("--trace-cycles {text}: write FROM..TO, two numbers of cycles with FROM below TO")
         }
-    }
-}
-
-fn say_how_it_ended(ran: &Ran, set: Option<&ProductionSet>) {
-    match &ran.stop {
-        Stop::Exit(_) => {}
-        Stop::Limit => say!(
-            "hps: stopped after {} instructions, as asked",
-            ran.retired.program
-        ),
-        Stop::Fault(trap) => say!("hps: {}", fault::describe(trap, &ran.process, set)),
     }
 }
 

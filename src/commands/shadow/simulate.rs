@@ -21,6 +21,7 @@ use serde_json::json;
 
 use super::args::{PolicyArgs, ShadowsOn, SimulateArgs};
 use super::chip;
+use crate::commands::run::fault;
 use crate::commands::timed_machine;
 use crate::program::seen_once;
 use crate::saved::SavedProfiles;
@@ -114,6 +115,8 @@ fn report(
         write!(out, "\n{causes}")?;
     }
     write!(out, "\n{}", calls(outcome).render())?;
+    let (stop, process) = (outcome.stop, &outcome.process);
+    fault::say_end(stop, process, outcome.instructions, None);
     Ok(outcome.stop.exit_code(program.image.isa) as u8)
 }
 

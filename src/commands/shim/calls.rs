@@ -8,6 +8,7 @@ use hps_pipeline::config::MachineConfig;
 
 use super::args::{Seat, SimulateArgs};
 use super::simulate::{percent, placement, throttle};
+use crate::commands::run::fault;
 use crate::program::seen_once;
 use crate::text::{self, Align, Table, grouped};
 
@@ -28,6 +29,7 @@ pub(super) fn simulate(args: &SimulateArgs, collector: Collector) -> anyhow::Res
     if graph.calls > 0 {
         write!(out, "\n{}", edges(&program, &graph).render())?;
     }
+    fault::say_end(graph.stop, &graph.process, graph.instructions, None);
     Ok(graph.stop.exit_code(program.image.isa) as u8)
 }
 

@@ -11,7 +11,6 @@ use hps_lab::{Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_shim::Dte;
 use hps_sim_core::image::Isa;
-use hps_sim_core::machine::Stop;
 
 use super::args::{Seat, SimulateArgs};
 use super::shown::tags;
@@ -122,14 +121,8 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
             write!(out, "\n{}", places(&program, &seen).render())?;
         }
     }
-    match &observed.stop {
-        Stop::Exit(_) => {}
-        Stop::Limit => say!(
-            "hps: stopped after {} instructions, as asked",
-            observed.instructions
-        ),
-        Stop::Fault(trap) => say!("hps: {}", fault::describe(trap, &observed.process, None)),
-    }
+    let (stop, process) = (observed.stop, &observed.process);
+    fault::say_end(stop, process, observed.instructions, None);
     Ok(observed.stop.exit_code(program.image.isa) as u8)
 }
 

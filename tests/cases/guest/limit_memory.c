@@ -42,6 +42,13 @@ static int mapped(void) {
   }
   return MOST;
 }
+/* Address space, in GiB, up to 8; the exit code is one more. */
+static int reserve(void) {
+  int n = 0;
+  while (n < 8 && mmap(0, 1l << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+    n++;
+  exit(n + 1);
+}
 static int pipes(void) {
   for (int n = 0; n < MOST; n++) {
     int p[2];
@@ -181,8 +188,10 @@ static int programs(int hole) {
 int main(int count, char **words) {
   if (count == 1)
     return 0;
-  memset(block, 1, sizeof block);
-  int n = !strcmp(words[1], "memfds")     ? memfds()
+  if (strcmp(words[1], "reserve"))
+    memset(block, 1, sizeof block);
+  int n = !strcmp(words[1], "reserve")    ? reserve()
+          : !strcmp(words[1], "memfds")   ? memfds()
           : !strcmp(words[1], "mapped")   ? mapped()
           : !strcmp(words[1], "pipes")    ? pipes()
           : !strcmp(words[1], "fifos") ? fifos()

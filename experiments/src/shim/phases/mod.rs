@@ -216,6 +216,7 @@ impl Study<'_> {
         let lab = Lab::of(self.program).on_machine(machine);
         let lab = lab.edited_by(self.tags);
         let observed = lab.observe(&OBSERVER, |sample, _, _| seen.extend(sampling.next(sample)))?;
+        let observed = observed.unless_cut()?;
         let work = Work {
             instructions: observed.instructions as f64,
             cycles: observed.cycles as f64,
@@ -323,6 +324,7 @@ impl Study<'_> {
             Some(policy.next(&interval.phase, interval.work))
         };
         let observed = lab.observe_and_operate(&OBSERVER, operating, decide)?;
+        let observed = observed.unless_cut()?;
         // Requests cost the same at every point.
         let requests = observed.contexts[0].memory.l3.read_miss_events as f64;
         let (mut time, mut energy) = (0.0, self.energy.request * requests);
