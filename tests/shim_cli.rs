@@ -218,6 +218,91 @@ fn a_program_whose_observer_is_killed_may_use_all_cpus_again() {
     }
 }
 
+/// Ends at once when it runs for the first time in its folder, and then not by itself.
+const ONCE_SHORT: &str = r#"
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) void work(void) { time(0); }
+int main(void) {
+  time_t end = time(0) + (access("again", F_OK) == 0 ? 120 : 0);
+  do work(); while (time(0) < end);
+  close(open("again", O_CREAT, 0600));
+  return 0;
+}
+"#;
+
+/// A command that is killed cannot end the program that it observes; the next command ends it and removes all files.
+#[test]
+fn the_next_command_ends_what_a_killed_one_has_started() {
+    if !two_cpus() {
+        return;
+    }
+    let simulated = Hps::new();
+    let simulated = (
+        simulated.program("simulated", &support::exit_with(0)),
+        simulated,
+    );
+    let pair = ["--simulated", &simulated.0, "--native"];
+    // With the name of the folder that holds the note.
+    let orders: [(&[&str], &str); 4] = [
+        (&["shim", "run", "--preload"], "hps-program-"),
+        (&["shim", "run", "--calls", "stack-2"], "hps-shim-"),
+        // It is killed in the run that counts calls, and in the first one under an observer.
+        (
+            &[&["validate", "--runs", "0"], &pair[..]].concat(),
+            "hps-calls-",
+        ),
+        (
+            &[&["validate", "--runs", "1"], &pair[..]].concat(),
+            "hps-validate-",
+        ),
+    ];
+    for (order, folder) in orders {
+        let hps = Hps::new();
+        let program = compiled(&hps, ONCE_SHORT, &["-finstrument-functions"]);
+        let temporary = hps.path("temporary");
+        std::fs::create_dir(&temporary).expect("a folder");
+        if folder != "hps-validate-" {
+            std::fs::write(hps.path("again"), "").expect("a file");
+        }
+        let command = |words: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_hps"));
+            command.args(words).env("TMPDIR", &temporary);
+            command
+                .current_dir(hps.path(""))
+                .stdin(std::process::Stdio::null());
+            command
+        };
+        let mut killed = command(&[order, &[&program]].concat())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the command runs");
+        let left = || std::fs::read_dir(&temporary).expect("a folder").flatten();
+        let is_noted = |entry: std::fs::DirEntry| {
+            let is_it = entry.file_name().to_string_lossy().starts_with(folder);
+            is_it && entry.path().join("program").exists()
+        };
+        eventually("a program that was noted", || {
+            left().any(is_noted) && processes_of(&program).len() == 1
+        });
+        killed.kill().expect("it is ours");
+        killed.wait().expect("it ends");
+        assert_eq!(
+            processes_of(&program).len(),
+            1,
+            "{order:?}: the program goes on"
+        );
+        // It says that `true` shows no tags.
+        command(&["shim", "run", "true"]).output().expect("it runs");
+        eventually("the end of the program", || {
+            processes_of(&program).is_empty()
+        });
+        let left: Vec<_> = left().map(|entry| entry.path()).collect();
+        assert!(left.is_empty(), "{order:?}: {left:?}");
+    }
+}
+
 /// The whole paths of a result's stacks, `/` between functions, with the thread's name in front.
 fn paths(result: &Value) -> Vec<String> {
     let stacks = &result["stacks"];

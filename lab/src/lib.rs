@@ -26,8 +26,6 @@ mod region;
 pub mod shadow;
 mod stopwatch;
 mod truth;
-#[cfg(not(target_family = "wasm"))]
-pub mod work_folder;
 mod yielding;
 
 pub use aggregating::Aggregated;
@@ -39,6 +37,8 @@ pub use hps_pipeline::core::CoreKind;
 pub use hps_pipeline::sampled::SamplingPlan;
 pub use hps_sim_core::image::Isa;
 pub use hps_sim_core::os::ThreadRules;
+#[cfg(not(target_family = "wasm"))]
+pub use hps_workloads::work_folder;
 pub use install::{Install, Installer};
 pub use lab::Lab;
 pub use loops::{ChipLoop, Core, FunctionalLoop, SampledLoop, TimedLoop};

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::suite::find_tool;
+use crate::work_folder::WorkFolder;
 use crate::{BITMANIP, sources};
 
 /// Options of every compilation beside [`sources::COMPILER_OPTIONS`]: the target, and debug information for profiles.
@@ -128,7 +129,7 @@ pub struct Clang {
 /// The object files of a program. They go with it.
 #[derive(Debug)]
 pub struct Objects {
-    folder: tempfile::TempDir,
+    folder: WorkFolder,
     files: Vec<PathBuf>,
     is_cpp: bool,
     instrumented: bool,
@@ -171,7 +172,7 @@ impl Clang {
     pub fn compile(&self, program: &str, profiled: Profiled<'_>) -> Result<Objects, ClangError> {
         let own = sources::of_program(program)
             .ok_or_else(|| ClangError::UnknownProgram(program.to_string()))?;
-        let folder = tempfile::tempdir().map_err(at(Path::new("a temporary folder")))?;
+        let folder = WorkFolder::new("objects").map_err(at(Path::new("a temporary folder")))?;
         for all in [own, sources::runtime()] {
             sources::write(all, folder.path()).map_err(at(folder.path()))?;
         }

@@ -8,6 +8,7 @@
 //! [`sources`] has their sources, and [`clang`] compiles them with profiles, [`linked`] links them in
 //! other orders.
 //! [`suite`] has real programs beside them, which are built on the user's machine.
+//! [`work_folder`] has the folders that all of this is done in.
 #![warn(missing_docs)]
 
 #[cfg(not(target_family = "wasm"))]
@@ -17,6 +18,8 @@ pub mod linked;
 pub mod sources;
 #[cfg(not(target_family = "wasm"))]
 pub mod suite;
+#[cfg(not(target_family = "wasm"))]
+pub mod work_folder;
 
 use sha2::{Digest, Sha256};
 

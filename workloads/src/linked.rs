@@ -9,6 +9,7 @@ use std::process::Command;
 
 use crate::clang::{ClangError, at, run};
 use crate::suite::find_tool;
+use crate::work_folder::WorkFolder;
 use crate::{BITMANIP, sources};
 
 /// Why a program cannot be linked again.
@@ -40,7 +41,7 @@ pub struct CrossCompiler {
 /// The object files of a program, in the order of `build.sh`. They go with it.
 #[derive(Debug)]
 pub struct CrossObjects {
-    folder: tempfile::TempDir,
+    folder: WorkFolder,
     files: Vec<String>,
 }
 
@@ -83,7 +84,7 @@ impl CrossCompiler {
     pub fn compile(&self, program: &str) -> Result<CrossObjects, LinkError> {
         let own =
             sources::of_program(program).ok_or_else(|| LinkError::NoSource(program.to_string()))?;
-        let folder = tempfile::tempdir().map_err(at(Path::new("a temporary folder")))?;
+        let folder = WorkFolder::new("objects").map_err(at(Path::new("a temporary folder")))?;
         for all in [own, sources::runtime()] {
             sources::write(all, folder.path()).map_err(at(folder.path()))?;
         }

@@ -1,5 +1,6 @@
 //! `hps shim run --calls`: who calls whom in a native program, as an observer finds it.
 
+use hps_lab::work_folder::PROGRAM;
 use hps_shim::calls::Collector;
 use hps_shim::machine::Machine;
 use hps_shim::plan::{Mode, Plan};
@@ -26,10 +27,11 @@ pub(super) fn run(args: &RunArgs, collector: Collector) -> anyhow::Result<u8> {
         wish: wish(&args.sample.place),
         keep: None,
     };
-    let (_library, variable) = preloading(collector.variant(), &args.command)?;
+    let (library, variable) = preloading(collector.variant(), &args.command)?;
     let start = Start {
         command: args.command.clone(),
         environment: vec![variable],
+        record: Some(library.path().join(PROGRAM)),
         ..Start::default()
     };
     let mut session = request.run(&machine, start)?;

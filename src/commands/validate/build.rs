@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
+use hps_lab::work_folder::WorkFolder;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_workloads::sources::{self, C_OPTIONS, COMPILER_OPTIONS, CPP_OPTIONS};
 use sha2::{Digest, Sha256};
@@ -217,7 +218,7 @@ impl Compilers {
         let said = |what: &str| format!("{}: {what}", self.folder.display());
         std::fs::create_dir_all(&self.folder)
             .with_context(|| said("the folder cannot be made; choose another with --out"))?;
-        let work = tempfile::tempdir_in(&self.folder)
+        let work = WorkFolder::below(&self.folder, "build")
             .with_context(|| said("nothing can be written there; choose another with --out"))?;
         sources::write(sources::runtime(), work.path())?;
         sources::write(own, work.path())?;
@@ -229,11 +230,7 @@ impl Compilers {
 }
 
 /// Compiles what stands in the folder, and links it.
-fn link(
-    work: &tempfile::TempDir,
-    own: &[(&str, &str)],
-    target: &Target<'_>,
-) -> anyhow::Result<PathBuf> {
+fn link(work: &WorkFolder, own: &[(&str, &str)], target: &Target<'_>) -> anyhow::Result<PathBuf> {
     let mut objects = Vec::new();
     let mut compile = |compiler: &str, flags: &[&str], source: &str| {
         let object = format!("{}.o", source.replace('/', "_"));

@@ -1,6 +1,7 @@
 //! Native runs: exact calls from a counting run, shares of time from runs under SHIM's observer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -110,12 +111,14 @@ impl NativeProgram {
         let folder = WorkFolder::new("calls")?;
         let file = folder.path().join("calls");
         preload::create_calls_file(&file)?;
-        let output = self
-            .command(Some(&libraries.calls))?
-            .env(CALLS_VARIABLE, &file)
-            .output()
-            .with_context(|| self.not_started())?;
-        self.ended_well(output.status)?;
+        let mut command = self.command(Some(&libraries.calls))?;
+        command.env(CALLS_VARIABLE, &file).stdout(Stdio::piped());
+        let mut started = self.start(command, &folder)?;
+        let mut stdout = Vec::new();
+        if let Some(mut pipe) = started.child.stdout.take() {
+            pipe.read_to_end(&mut stdout)?;
+        }
+        self.ended_well(started.child.wait()?)?;
         let counts = preload::read_calls_file(&file)?;
         ensure!(
             !counts.calls.is_empty(),
@@ -137,7 +140,7 @@ impl NativeProgram {
         Ok(Calls {
             by_function,
             by_edge,
-            stdout: output.stdout,
+            stdout,
         })
     }
 
@@ -233,6 +236,7 @@ impl NativeProgram {
     /// Seconds of a run that nobody observes; a library writes into a region, and rings, of its own.
     fn alone(&self, library: Option<&Path>) -> anyhow::Result<f64> {
         let mut command = self.command(library)?;
+        let folder = WorkFolder::new("validate")?;
         let (region, rings) = (Region::create()?, Rings::create(0)?);
         command
             .env(REGION_VARIABLE, region.path())
@@ -243,8 +247,7 @@ impl NativeProgram {
             let run = scope.spawn(|| -> anyhow::Result<f64> {
                 affinity::pin(program_cpu)?;
                 let begin = Instant::now();
-                let status = command.status();
-                let status = status.with_context(|| self.not_started())?;
+                let status = self.start(command, &folder)?.child.wait()?;
                 let seconds = begin.elapsed().as_secs_f64();
                 self.ended_well(status)?;
                 Ok(seconds)
@@ -287,19 +290,20 @@ impl NativeProgram {
         command
             .env(REGION_VARIABLE, region.path())
             .stdout(Stdio::null());
+        let folder = WorkFolder::new("validate")?;
         let ended = AtomicBool::new(false);
         let (send, receive) = mpsc::channel();
         let (status, sampled) = std::thread::scope(|scope| {
-            let ended = &ended;
+            let (ended, folder) = (&ended, &folder);
             // The child inherits the processor of the thread that starts it; that thread also waits
             // there, so that it learns of the end at once and the observer stops.
             let program = scope.spawn(move || -> anyhow::Result<(ExitStatus, f64)> {
                 let _stop = SetOnDrop(ended);
                 affinity::pin(program_cpu)?;
-                let mut child = KillOnDrop(command.spawn().with_context(|| self.not_started())?);
-                let _ = send.send(child.0.id());
+                let mut started = self.start(command, folder)?;
+                let _ = send.send(started.child.id());
                 let start = Instant::now();
-                Ok((child.0.wait()?, start.elapsed().as_secs_f64()))
+                Ok((started.child.wait()?, start.elapsed().as_secs_f64()))
             });
             let observer = scope.spawn(move || -> anyhow::Result<_> {
                 affinity::pin(observer_cpu)?;
@@ -339,6 +343,13 @@ impl NativeProgram {
             self.name()
         );
         Ok((status.1, symbols, observed))
+    }
+
+    /// Starts a command, and notes in the folder which program that is.
+    fn start(&self, mut command: Command, folder: &WorkFolder) -> anyhow::Result<Started> {
+        let child = command.spawn().with_context(|| self.not_started())?;
+        folder.note_program(child.id());
+        Ok(Started { child })
     }
 
     fn not_started(&self) -> String {
@@ -384,13 +395,15 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// A child that does not outlive its parent's failure.
-struct KillOnDrop(Child);
+/// A program that does not outlive a failure of this command.
+struct Started {
+    child: Child,
+}
 
-impl Drop for KillOnDrop {
+impl Drop for Started {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -11,6 +11,7 @@ use super::manifest::{Input, Run, SuiteProgram};
 use super::store::{self, Built, Record};
 use super::tools::Target;
 use crate::Size;
+use crate::work_folder::WorkFolder;
 
 /// The driver with which a program is linked so that its output cannot depend on the clock.
 pub(super) const CLOCK: &str = "clock.c";
@@ -104,9 +105,7 @@ impl Builder {
         self.fetch(program)?;
         let works = self.folder.join("work");
         fs::create_dir_all(&works).map_err(SuiteError::at(&works))?;
-        let work = tempfile::Builder::new()
-            .prefix(&format!("{}-{isa}-", program.name))
-            .tempdir_in(&works)
+        let work = WorkFolder::below(&works, &format!("{}-{isa}", program.name))
             .map_err(SuiteError::at(&works))?;
         for source in &program.sources {
             self.archives.unpack(source, work.path())?;

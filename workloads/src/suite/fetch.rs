@@ -9,13 +9,14 @@ use super::manifest::{Origin, Source};
 use super::sha256_hex;
 use super::tools::need;
 use super::{SuiteError, find_tool};
+use crate::work_folder::WorkFolder;
 
 /// The archives of a folder, and the state of `apt-get` while some are fetched.
 #[derive(Debug)]
 pub(super) struct Archives {
     folder: PathBuf,
     /// Made when the first Debian source is asked for; fetching is one at a time.
-    apt: Mutex<Option<tempfile::TempDir>>,
+    apt: Mutex<Option<WorkFolder>>,
 }
 
 impl Archives {
@@ -40,7 +41,8 @@ impl Archives {
             return Ok(file);
         }
         fs::create_dir_all(&self.folder).map_err(SuiteError::at(&self.folder))?;
-        let work = tempfile::tempdir_in(&self.folder).map_err(SuiteError::at(&self.folder))?;
+        let work =
+            WorkFolder::below(&self.folder, "fetch").map_err(SuiteError::at(&self.folder))?;
         let fetched = match &source.from {
             Origin::Debian { package, .. } => {
                 let order = ["source", "--download-only", "--tar-only", package];
@@ -123,7 +125,7 @@ fn unpacking(archive: &Path, to: &Path, strip: u32) -> Result<Command, SuiteErro
 /// Fetches with `apt-get` into a folder. Whether it ends well does not matter as long as the file is
 /// there: mirrors lose the small archives beside the one that is wanted.
 fn debian(
-    apt: &mut Option<tempfile::TempDir>,
+    apt: &mut Option<WorkFolder>,
     source: &Source,
     order: &[&str],
     work: &Path,
@@ -172,8 +174,9 @@ fn apt_command(program: &Path, state: &Path) -> Command {
 }
 
 /// The system's own Debian mirrors, asked for packages and their sources.
-fn apt_state(program: &Path) -> Result<tempfile::TempDir, SuiteError> {
-    let state = tempfile::tempdir().map_err(SuiteError::at(Path::new("the temporary folder")))?;
+fn apt_state(program: &Path) -> Result<WorkFolder, SuiteError> {
+    let state =
+        WorkFolder::new("apt").map_err(SuiteError::at(Path::new("the temporary folder")))?;
     let parts = state.path().join("parts");
     for folder in [parts.clone(), state.path().join("lists/partial")] {
         fs::create_dir_all(&folder).map_err(SuiteError::at(&folder))?;

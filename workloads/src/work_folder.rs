@@ -57,6 +57,13 @@ impl WorkFolder {
         Ok(WorkFolder { path, _lock: lock })
     }
 
+    /// Notes which program the command has started, in place of one that was noted before. Without the note, which
+    /// cannot be made for a program that has ended, the program runs on when the command is killed.
+    pub fn note_program(&self, pid: u32) {
+        let stat = fs::read(format!("/proc/{pid}/stat"));
+        let _ = stat.and_then(|stat| fs::write(self.path.join(PROGRAM), stat));
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -129,10 +136,10 @@ mod tests {
         let dead = WorkFolder::below(folder.path(), "dead").expect("a folder");
         let mut children =
             [0, 1].map(|_| Command::new("sleep").arg("1000").spawn().expect("sleep"));
+        dead.note_program(children[0].id());
         let stat = |at: usize| {
             fs::read_to_string(format!("/proc/{}/stat", children[at].id())).expect("a process")
         };
-        fs::write(dead.path.join(PROGRAM), stat(0)).expect("written");
         // A record of another process that had the number before.
         let other = WorkFolder::below(folder.path(), "other").expect("a folder");
         let (_, started) = start(&stat(1)).expect("a start");
