@@ -7,6 +7,22 @@ use serde_json::Value;
 use super::build::{Isa, build};
 use super::support::{Hps, Run};
 
+const CONTEXTS_FLAGS: [&str; 5] = [
+    "-O1",
+    "-g",
+    "-pthread",
+    "-fno-optimize-sibling-calls",
+    "-finstrument-functions",
+];
+
+/// Both cores, several cores, and several contexts of one.
+const EVERYWHERE: [&[&str]; 4] = [
+    &["--machine", "hps-4wide", "--core", "cycle"],
+    &["--machine", "hps-4wide", "--core", "instruction"],
+    &["--machine", "cmp-4"],
+    &["--machine", "smt-2"],
+];
+
 fn profile(hps: &Hps, options: &[&str], command: &[&str]) -> Run {
     let run = hps.run(&[&["profile", "--json", "exact.json"], options, command].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -65,18 +81,11 @@ const CALLERS: [(&str, &[&str]); 21] = [
 #[test]
 fn calls_and_callers_are_those_that_the_program_counts() {
     for isa in Isa::BOTH {
-        let flags = [
-            "-O1",
-            "-g",
-            "-pthread",
-            "-fno-optimize-sibling-calls",
-            "-finstrument-functions",
-        ];
-        let program = build(isa, "contexts.c", &flags);
-        for core in ["cycle", "instruction"] {
+        let program = build(isa, "contexts.c", &CONTEXTS_FLAGS);
+        for core in EVERYWHERE {
             let hps = Hps::new();
-            let own = hps.run(&["run", "--machine", "hps-4wide", "--core", core, &program]);
-            let export = ["--core", core, "--export", "s.folded"];
+            let own = hps.run(&[&["run"], core, &[&program]].concat());
+            let export = [core, &["--export", "s.folded"]].concat();
             profile(&hps, &export, &[&program]);
             let found = calls(&hps);
             let own = String::from_utf8_lossy(&own.stdout).into_owned();
@@ -84,12 +93,12 @@ fn calls_and_callers_are_those_that_the_program_counts() {
             for line in own.lines() {
                 let (name, count) = line.split_once(' ').expect("a count");
                 let found = found.get(name).map(u64::to_string);
-                assert_eq!(found.as_deref(), Some(count), "{name}, {isa:?}, {core}");
+                assert_eq!(found.as_deref(), Some(count), "{name}, {isa:?}, {core:?}");
             }
             let mut callers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
             for (stack, _) in stacks(&hps, "s.folded") {
                 // 31 calls of `deep`, a handler of a handler, and what the C library puts around them.
-                assert!(stack.len() < 55, "{isa:?}, {core}: {stack:?}");
+                assert!(stack.len() < 55, "{isa:?}, {core:?}: {stack:?}");
                 for pair in stack.windows(2) {
                     let callers = callers.entry(pair[1].clone()).or_default();
                     callers.insert(pair[0].clone());
@@ -102,9 +111,125 @@ fn calls_and_callers_are_those_that_the_program_counts() {
             }
             for (name, expected) in CALLERS {
                 let found: Vec<&str> = callers[name].iter().map(String::as_str).collect();
-                assert_eq!(found, expected, "callers of {name}, {isa:?}, {core}");
+                assert_eq!(found, expected, "callers of {name}, {isa:?}, {core:?}");
             }
         }
+    }
+}
+
+/// How often a stack was there when a function that runs straight through was called, outermost function first.
+type Calls = BTreeMap<Vec<String>, u64>;
+
+/// The calls of leaves by their stacks, of a profile in which each instruction has its stack and its count.
+fn calls_by_stack(hps: &Hps, file: &str, leaves: &[&str]) -> BTreeMap<String, Calls> {
+    let text = std::fs::read_to_string(hps.path(file)).expect("stacks");
+    let mut of_instruction: BTreeMap<(Vec<&str>, &str), u64> = BTreeMap::new();
+    let is_sample = |text: &&str| text.contains(" instructions: ");
+    for sample in text.split("\n\n").filter(is_sample) {
+        let mut lines = sample.lines().filter(|line| !line.starts_with('#'));
+        let head = lines.next().expect("a head");
+        let mut words = head.split_whitespace().rev();
+        let weight: u64 = words.nth(1).expect(head).parse().expect(head);
+        let place = |line| str::split_whitespace(line).nth(1)?.split_once('+');
+        let mut frames: Vec<(&str, &str)> = lines.map_while(place).collect();
+        frames.reverse();
+        if let Some(&(leaf, offset)) = frames.last()
+            && leaves.contains(&leaf)
+        {
+            let stack = frames.iter().map(|(name, _)| *name).collect();
+            *of_instruction.entry((stack, offset)).or_default() += weight;
+        }
+    }
+    // Each instruction of a leaf executes once in a call.
+    let mut calls: BTreeMap<String, Calls> = BTreeMap::new();
+    for ((stack, _), count) in of_instruction {
+        let leaf = calls.entry(stack[stack.len() - 1].to_owned()).or_default();
+        let stack = stack.into_iter().map(str::to_owned).collect();
+        let known = leaf.entry(stack).or_default();
+        *known = count.max(*known);
+    }
+    calls
+}
+
+/// Futures have no stacks: an executor polls them, and they each other. Goroutines have some that grow: the call that finds
+/// no room goes on in a copy of its stack, and its callers stay what they were.
+#[test]
+fn futures_and_goroutines_have_exact_contexts() {
+    let names = |words: &str| -> Vec<String> { words.split(' ').map(str::to_owned).collect() };
+    // Ten tasks read, in three polls; ten others wait for a timer first, in four.
+    let of_futures = [
+        ("executor poll_read parse", 20),
+        ("executor poll_read finish", 10),
+        ("executor poll_both poll_timer tick", 40),
+        ("executor poll_both poll_read parse", 20),
+        ("executor poll_both poll_read finish", 10),
+    ];
+    // Two goroutines run twenty times each: ten times down 24 calls, and ten times up again. A stack grows in the ninth
+    // and in the seventeenth call, once.
+    let down = |calls: usize, rest: &str| format!("routine {}{rest}", "recurse ".repeat(calls));
+    let of_routines = (1..=24).map(|calls| (down(calls, "work"), 20));
+    let growing = [9, 17].map(|calls| (down(calls, "morestack newstack"), 2));
+    for isa in Isa::BOTH {
+        let flags = ["-O1", "-g", "-fno-optimize-sibling-calls"];
+        let program = build(isa, "executors.c", &flags);
+        for core in EVERYWHERE {
+            let hps = Hps::new();
+            let export = [core, &["--export", "perf-script-all:s.perf"]].concat();
+            profile(&hps, &export, &[&program]);
+            let leaves = ["parse", "finish", "tick", "work", "newstack"];
+            let found = calls_by_stack(&hps, "s.perf", &leaves);
+            for leaf in &leaves[..3] {
+                let below_main = found[*leaf].iter().map(|(stack, calls)| {
+                    let main = stack.iter().position(|f| f == "main").expect("below main");
+                    (stack[main + 1..].to_vec(), *calls)
+                });
+                let expected = of_futures.iter().filter(|(stack, _)| stack.ends_with(leaf));
+                let expected: Calls = expected.map(|(stack, n)| (names(stack), *n)).collect();
+                let below_main: Calls = below_main.collect();
+                assert_eq!(below_main, expected, "{leaf}, {isa:?}, {core:?}");
+            }
+            let expected: Calls = of_routines.clone().map(|(s, n)| (names(&s), n)).collect();
+            assert_eq!(found["work"], expected, "{isa:?}, {core:?}");
+            let expected: Calls = growing.iter().map(|(s, n)| (names(s), *n)).collect();
+            assert_eq!(found["newstack"], expected, "{isa:?}, {core:?}");
+        }
+    }
+}
+
+/// What a handler of a signal returns to is one function with a name, in the profile and in all that it is written as.
+#[test]
+fn the_return_from_signals_has_a_name() {
+    const NAME: &str = "[signal return]";
+    for isa in Isa::BOTH {
+        let program = build(isa, "signal_return.c", &["-O1"]);
+        let hps = Hps::new();
+        let files = [
+            "s.folded",
+            "s.perf",
+            "s.speedscope.json",
+            "s.firefox.json",
+            "s.callgrind",
+        ];
+        let mut options = vec!["--top", "1000"];
+        options.extend(files.iter().flat_map(|file| ["--export", file]));
+        let run = profile(&hps, &options, &[&program]);
+        let printed = String::from_utf8_lossy(&run.stdout).into_owned();
+        let has_name = |line: &&str| line.ends_with(NAME);
+        assert_eq!(
+            printed.lines().filter(has_name).count(),
+            1,
+            "{isa:?}: {printed}"
+        );
+        assert!(calls(&hps).contains_key(NAME), "{isa:?}");
+        for file in files {
+            let text = std::fs::read_to_string(hps.path(file)).expect(file);
+            assert!(text.contains(NAME), "{isa:?}: {file}");
+            // A listing has addresses beside names.
+            let is_listing = ["s.perf", "s.callgrind"].contains(&file);
+            assert!(is_listing || !text.contains("3f8000"), "{isa:?}: {file}");
+        }
+        let unnamed = |(stack, _): &(Vec<String>, u64)| stack.iter().any(|f| f.starts_with("0x"));
+        assert!(!stacks(&hps, "s.folded").iter().any(unnamed), "{isa:?}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use hps_sim_core::image::ProgramImage;
+use hps_sim_core::process::layout;
 
 use super::percent;
 use crate::samples::{Event, Samples};
@@ -27,12 +28,13 @@ pub fn by_procedure(
     samples: &Samples,
     events: &[Event],
 ) -> Vec<Line> {
-    let outside = || "(no procedure)".to_string();
     by(samples, events, name, |pc| {
-        image
-            .symbols
-            .function_at(pc)
-            .map_or_else(outside, |f| f.name.clone())
+        let function = image.symbols.function_at(pc);
+        let name = function.map(|f| f.name.as_str());
+        let is_signal_return = layout::is_signal_return(pc);
+        name.or(is_signal_return.then_some(layout::SIGNAL_RETURN))
+            .unwrap_or("(no procedure)")
+            .to_string()
     })
 }
 

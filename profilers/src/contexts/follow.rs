@@ -54,8 +54,7 @@ impl Parked {
 impl ContextTree {
     /// Whether a handler of a signal returns by code at this address, which ends the signal.
     fn ends_signals(&self, target: u64) -> bool {
-        let page = layout::TRAMPOLINE..layout::TRAMPOLINE + hps_sim_core::memory::PAGE_SIZE;
-        page.contains(&target) || self.functions.begins_function(target)
+        layout::is_signal_return(target) || self.functions.begins_function(target)
     }
 
     /// A return that is not that of the innermost call.

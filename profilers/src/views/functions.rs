@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use hps_sim_core::image::ProgramImage;
+use hps_sim_core::memory::PAGE_SIZE;
 use hps_sim_core::process::layout;
 
 use super::{InstructionTime, Stack};
@@ -44,7 +45,7 @@ impl FromIterator<Function> for FunctionMap {
 }
 
 impl FunctionMap {
-    /// The functions that a program names.
+    /// The functions that a program names, and the return from signal handlers.
     #[must_use]
     pub fn named(image: &ProgramImage) -> Self {
         let symbols = &image.symbols;
@@ -58,12 +59,22 @@ impl FunctionMap {
             end: end(at),
         });
         let parts = parts.into_iter();
-        FunctionMap {
+        let mut map = FunctionMap {
             parts: parts
                 .map(|at| (all[at].addr, end(at), all[symbols.whole(at)].addr))
                 .collect(),
             ..named.collect()
-        }
+        };
+        let place = (map.functions).partition_point(|f| f.entry < layout::TRAMPOLINE);
+        map.functions.insert(
+            place,
+            Function {
+                name: layout::SIGNAL_RETURN.to_string(),
+                entry: layout::TRAMPOLINE,
+                end: layout::TRAMPOLINE + PAGE_SIZE,
+            },
+        );
+        map
     }
 
     /// The functions of all instructions of a run.
@@ -103,7 +114,7 @@ impl FunctionMap {
             }
             found.push(map.unnamed_at(pc, &entries));
         }
-        map.is_incomplete = found.iter().any(|f| f.entry < layout::HANDLER_BASE);
+        map.is_incomplete = found.iter().any(|f| f.entry != layout::HANDLER_BASE);
         map.functions.extend(found);
         map.functions.sort_unstable_by_key(|f| f.entry);
         map
@@ -122,6 +133,11 @@ impl FunctionMap {
         let after = entries.partition_point(|&entry| entry <= pc);
         let before = self.functions.partition_point(|f| f.entry <= pc);
         let lowest = before.checked_sub(1).map_or(0, |at| self.functions[at].end);
+        // Handlers lie between images and what a program maps.
+        let (lowest, highest) = match pc < handlers.start {
+            true => (lowest, handlers.start),
+            false => (lowest.max(handlers.end), u64::MAX),
+        };
         let entry = after
             .checked_sub(1)
             .map_or(lowest, |at| entries[at])
@@ -135,7 +151,7 @@ impl FunctionMap {
         Function {
             name: format!("sub_{entry:x}"),
             entry,
-            end: end.min(handlers.start),
+            end: end.min(highest),
         }
     }
 

@@ -43,6 +43,15 @@ pub const OBSERVER_BASE: u64 = 0x3_f400_0000;
 pub const OBSERVER_END: u64 = 0x3_f600_0000;
 /// The page that holds the return from signal handlers.
 pub const TRAMPOLINE: u64 = 0x3_f800_0000;
+/// Name of the code of the page at [`TRAMPOLINE`], which no symbol of a program names.
+pub const SIGNAL_RETURN: &str = "[signal return]";
+
+/// An address lies in the page that holds the return from signal handlers.
+#[must_use]
+pub const fn is_signal_return(addr: u64) -> bool {
+    addr.wrapping_sub(TRAMPOLINE) < crate::memory::PAGE_SIZE
+}
+
 /// The first address above the stack.
 pub const STACK_TOP: u64 = 0x3_ffff_f000;
 /// Size of the stack.

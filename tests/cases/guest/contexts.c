@@ -25,7 +25,7 @@ FN void tick_work(void) { for (int i = 0; i < 20; i++) sink++; }
 FN void tick(int s) { tick_work(); sink += s; }
 FN void busy(void) { for (int i = 0; i < 200; i++) sink += i; }
 FN void outer(void) {
-  struct itimerval on = {{0, 15}, {0, 15}}, off = {{0, 0}, {0, 0}};
+  struct itimerval on = {{0, 4}, {0, 4}}, off = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &on, 0);
   for (int i = 0; i < 40; i++) { busy(); if (i % 4 == 0) interrupted(); }
   setitimer(ITIMER_REAL, &off, 0);
