@@ -2,6 +2,7 @@
 //! changes nothing.
 
 use hps_lab::{CoreKind, Isa, Lab, Truth, Watch};
+use hps_profilers::Detail;
 use hps_profilers::registry::PROFILERS;
 use hps_profilers::views::{FunctionMap, Level, Levels};
 use hps_sim_core::editor::NoEditor;
@@ -78,7 +79,7 @@ fn all_profilers_together_change_no_statistic() {
             Isa::Riscv64,
             core,
             Watch {
-                contexts: true,
+                contexts: Some(Detail::Rows),
                 timeline: true,
                 samplers: samplers.collect(),
                 ..Watch::default()

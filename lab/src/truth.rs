@@ -5,7 +5,7 @@ use hps_profilers::oracle::Charge;
 use hps_profilers::policy::Policy;
 use hps_profilers::timeline::Timeline;
 use hps_profilers::views::FunctionMap;
-use hps_profilers::{Beats, ExactProfile, Oracle, Period, Sampled, Samplers};
+use hps_profilers::{Beats, Detail, ExactProfile, Follow, Oracle, Period, Sampled, Samplers};
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::symbols::Entries;
@@ -20,8 +20,8 @@ use crate::ran::{Ran, Timing};
 /// What is to be learned of a run beside its cycles.
 #[derive(Default)]
 pub struct Watch {
-    /// Keep calling contexts.
-    pub contexts: bool,
+    /// What to keep of calling contexts; `None`: they are not followed.
+    pub contexts: Option<Detail>,
     /// To which row the instructions go that a decode-stage editor puts in.
     pub charge: Charge,
     /// Keep a time series.
@@ -77,14 +77,16 @@ pub type Watching = Beats<(Oracle, (Samplers, Option<Timeline>))>;
 /// The probe of a watched run.
 pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Watching {
     let width = u64::from(machine.most_commit_width());
-    let functions = watch
-        .contexts
-        .then(|| Entries::of(&image.symbols, image.isa));
+    let follow = watch.contexts.map(|detail| Follow {
+        entries: Entries::of(&image.symbols, image.isa),
+        functions: FunctionMap::named(image),
+        detail,
+    });
     let samplers = samplers(width, watch.samplers);
     let timeline = watch
         .timeline
         .then(|| Timeline::new(FunctionMap::named(image)));
-    let oracle = Oracle::new(width, watch.charge, functions);
+    let oracle = Oracle::new(width, watch.charge, follow);
     Beats::new((oracle, (samplers, timeline))).following(watch.program.unwrap_or(1))
 }
 

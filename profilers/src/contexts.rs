@@ -23,11 +23,17 @@ use hps_sim_core::inst::OpClass;
 use hps_sim_core::symbols::Entries;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use children::Children;
 use follow::Parked;
 use stack::{Frame, Kind, Stack};
 
+mod children;
 mod follow;
 mod stack;
+mod units;
+
+pub use units::ContextUnits;
+pub(crate) use units::{Code, Place, UnitCounter};
 
 /// A calling context, as a place in a [`ContextTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,7 +105,7 @@ const MAX_NODES: usize = 1 << 22;
 #[derive(Clone, Debug)]
 pub struct ContextTree {
     nodes: Vec<Node>,
-    children: FxHashMap<(NodeId, Entered, u64), NodeId>,
+    children: Children,
     /// The stack that runs.
     stack: Stack,
     functions: Entries,
@@ -130,7 +136,7 @@ impl ContextTree {
                 entry: 0,
                 calls: 1,
             }],
-            children: FxHashMap::default(),
+            children: Children::new(),
             stack: Stack::new(NodeId::ROOT, 0, 0),
             functions,
             handlers: FxHashSet::default(),
@@ -179,12 +185,29 @@ impl ContextTree {
         })
     }
 
+    /// The newest child of a context.
+    pub(crate) fn newest_child(&self, parent: NodeId) -> Option<NodeId> {
+        self.children.newest_child(parent)
+    }
+
+    /// The child of the same parent that was made before this one.
+    pub(crate) fn older_sibling(&self, child: NodeId) -> Option<NodeId> {
+        self.children.older_sibling(child)
+    }
+
     /// The child of a context that is entered so; made if it is new.
     fn child(&mut self, parent: NodeId, entered: Entered, entry: u64) -> NodeId {
-        if let Some(&node) = self.children.get(&(parent, entered, entry)) {
-            self.nodes[node.index()].calls += 1;
-            return node;
+        match self.children.find(&self.nodes, parent, entered, entry) {
+            Some(node) => {
+                self.nodes[node.index()].calls += 1;
+                node
+            }
+            None => self.add(parent, entered, entry),
         }
+    }
+
+    /// A new context; the one around it if there are as many as are told apart.
+    fn add(&mut self, parent: NodeId, entered: Entered, entry: u64) -> NodeId {
         if self.nodes.len() >= MAX_NODES {
             return parent;
         }
@@ -195,7 +218,7 @@ impl ContextTree {
             entry,
             calls: 1,
         });
-        self.children.insert((parent, entered, entry), node);
+        self.children.add(&self.nodes);
         node
     }
 
@@ -255,7 +278,8 @@ impl ContextTree {
             return;
         }
         let (stack, here, expected) = self.others.remove(&thread).unwrap_or_else(|| {
-            let root = self.child(NodeId::ROOT, Entered::Thread(thread), 0);
+            // A thread begins once: there is no such context yet.
+            let root = self.add(NodeId::ROOT, Entered::Thread(thread), 0);
             let stack = Stack::new(root, 0, self.parked.switches);
             (stack, root, ANYTHING)
         });

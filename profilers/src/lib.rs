@@ -29,6 +29,6 @@ pub mod timeline;
 pub mod views;
 
 pub use beat::{Beat, Beats, Key, Observer, Past};
-pub use oracle::{Charge, ExactProfile, Oracle, Row, RowKey, Spent};
+pub use oracle::{Charge, Detail, ExactProfile, Follow, Oracle, Row, RowKey, Spent};
 pub use sampler::{Credits, Sampled, Samplers};
 pub use schedule::{Period, Spread, Unit};

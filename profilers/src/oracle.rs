@@ -23,9 +23,10 @@ use hps_sim_core::symbols::Entries;
 use rustc_hash::FxHashSet;
 
 use crate::beat::{Beat, Key, Observer, Past, key_of};
-use crate::contexts::{ContextTree, NodeId};
+use crate::contexts::{Code, ContextTree, ContextUnits, NodeId, Place, UnitCounter};
 use crate::rows::Rows;
 use crate::table::{Hot, HotTable};
+use crate::views::FunctionMap;
 
 /// What a cycle of an instruction was spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,6 +125,26 @@ pub enum Charge {
     Trigger,
 }
 
+/// What is kept of each calling context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Its units. Rows are of an instruction in all contexts together.
+    Units,
+    /// Its units, and a row for each instruction that ran in it: what files with call stacks are made of.
+    Rows,
+}
+
+/// The calling contexts that are to be kept, and what tells them apart.
+#[derive(Clone, Debug)]
+pub struct Follow {
+    /// Entries of functions, which tell tail calls from jumps.
+    pub entries: Entries,
+    /// The functions that the program names.
+    pub functions: FunctionMap,
+    /// What is kept of each.
+    pub detail: Detail,
+}
+
 /// Units of a cycle on a machine with this commit width: lcm(1..=width).
 #[must_use]
 pub fn units_per_cycle(commit_width: u64) -> u64 {
@@ -139,7 +160,7 @@ pub fn units_per_cycle(commit_width: u64) -> u64 {
 /// What a row of the oracle is of: an instruction, in a calling context if these are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowKey {
-    /// The calling context; [`NodeId::ROOT`] if none are kept.
+    /// The calling context; [`NodeId::ROOT`] unless rows of each are kept.
     pub node: NodeId,
     /// The instruction.
     pub key: Key,
@@ -173,7 +194,7 @@ impl<'a> IntoIterator for &'a Cells {
     }
 }
 
-/// The cycles of one instruction in one calling context.
+/// The cycles of one instruction, in one calling context if rows of each are kept.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Which.
@@ -213,6 +234,8 @@ pub struct ExactProfile {
     pub rows: Vec<Row>,
     /// The calling contexts.
     pub contexts: ContextTree,
+    /// The units of each, if contexts are kept.
+    pub context_units: ContextUnits,
 }
 
 impl ExactProfile {
@@ -239,9 +262,11 @@ pub struct Oracle {
     shares: Vec<u64>,
     charge: Charge,
     keeps_contexts: bool,
+    keeps_rows_of_contexts: bool,
     table: HotTable,
     rows: Rows,
     contexts: ContextTree,
+    context_units: UnitCounter,
     cycles: u64,
     idle_cycles: u64,
     other_cycles: u64,
@@ -256,8 +281,8 @@ pub struct Oracle {
 /// Where a hardware context stands.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
-    /// The row of the instruction that committed or trapped last.
-    last_row: Option<u32>,
+    /// The row of the instruction that committed or trapped last, and where it ran.
+    last: Option<(u32, Place)>,
     last_trapped: bool,
     /// The next instruction begins a block.
     after_transfer: bool,
@@ -269,7 +294,7 @@ struct Standing {
 
 impl Standing {
     const BEGIN: Standing = Standing {
-        last_row: None,
+        last: None,
         last_trapped: false,
         after_transfer: true,
         trigger: Key {
@@ -281,20 +306,23 @@ impl Standing {
 }
 
 impl Oracle {
-    /// An oracle for a machine with this commit width. `functions` are given if
-    /// calling contexts are to be kept.
+    /// An oracle for a machine with this commit width. `follow` is given if calling contexts are to be kept.
     #[must_use]
-    pub fn new(commit_width: u64, charge: Charge, functions: Option<Entries>) -> Self {
+    pub fn new(commit_width: u64, charge: Charge, follow: Option<Follow>) -> Self {
         let units = units_per_cycle(commit_width);
         let share = |n: u64| units.checked_div(n).unwrap_or(0);
+        let detail = follow.as_ref().map(|follow| follow.detail);
+        let (entries, functions) = follow.map(|f| (f.entries, f.functions)).unwrap_or_default();
         Oracle {
             units,
             shares: (0..=commit_width.max(1)).map(share).collect(),
             charge,
-            keeps_contexts: functions.is_some(),
+            keeps_contexts: detail.is_some(),
+            keeps_rows_of_contexts: detail == Some(Detail::Rows),
             table: HotTable::new(),
             rows: Rows::new(),
-            contexts: ContextTree::new(functions.unwrap_or_default()),
+            contexts: ContextTree::new(entries),
+            context_units: UnitCounter::new(functions),
             cycles: 0,
             idle_cycles: 0,
             other_cycles: 0,
@@ -305,15 +333,42 @@ impl Oracle {
         }
     }
 
-    /// The counts of an instruction in the calling context where execution is now.
+    /// The counts of an instruction, of those in the calling context where execution is now if rows are kept of each.
     #[inline(always)]
     fn hot(&mut self, key: Key) -> &mut Hot {
-        let node = self.contexts.here();
+        let node = match self.keeps_rows_of_contexts {
+            true => self.contexts.here(),
+            false => NodeId::ROOT,
+        };
         let hot = self.table.at(key);
         if hot.node != node || hot.row == Hot::NO_ROW {
+            if hot.code == Code::UNKNOWN && self.keeps_contexts {
+                hot.code = self.context_units.code_at(key.pc);
+            }
             self.rows.turn(hot, RowKey { node, key });
         }
         hot
+    }
+
+    /// The row of the next instruction, and where execution is when it runs.
+    fn row_here(&mut self, key: Key) -> (u32, Place) {
+        let &mut Hot { row, code, .. } = self.hot(key);
+        (row, self.place(code, self.at.after_transfer))
+    }
+
+    /// Code where execution is. Outside of functions that the program names, it is that of the first instruction since
+    /// the last transfer of control: a place for each of a context's instructions would be many.
+    #[inline(always)]
+    fn place(&self, code: Code, after_transfer: bool) -> Place {
+        let node = self.contexts.here();
+        match self.at.last {
+            Some((_, last))
+                if code.is_one() && !after_transfer && last.code.is_one() && last.node == node =>
+            {
+                last
+            }
+            _ => Place { node, code },
+        }
     }
 
     /// The instruction to whose row the cycles of another one go.
@@ -356,11 +411,14 @@ impl Oracle {
                     (Spent::Flushed(Flush::Serialization), true)
                 }
             };
-            let row = match self.at.last_row {
+            let (row, place) = match self.at.last {
                 Some(last) if of_last => last,
-                _ => self.hot(next).row,
+                _ => self.row_here(next),
             };
             self.rows.add(row, spent, events, units);
+            if self.keeps_contexts {
+                self.context_units.add(place, units);
+            }
         }
     }
 
@@ -375,7 +433,7 @@ impl Oracle {
         let hot = self.hot(key);
         hot.commits += 1;
         hot.begins_block |= after_transfer;
-        let row = hot.row;
+        let (row, code) = (hot.row, hot.code);
         if events.is_empty() {
             hot.computing += share;
         } else {
@@ -384,8 +442,10 @@ impl Oracle {
         if commit.origin != Origin::Program {
             self.note_edited(row, commit);
         }
-        self.at.last_row = Some(row);
+        let place = self.place(code, after_transfer);
+        self.at.last = Some((row, place));
         if self.keeps_contexts {
+            self.context_units.add(place, share);
             self.contexts.leave(commit);
         }
     }
@@ -439,6 +499,7 @@ impl Oracle {
             commits: self.commits,
             rows: rows.collect(),
             contexts: self.contexts,
+            context_units: self.context_units.finish(),
         }
     }
 }
@@ -485,7 +546,7 @@ impl Observer for Oracle {
             pc: trap.pc,
             disepc: trap.disepc,
         };
-        self.at.last_row = Some(self.hot(key).row);
+        self.at.last = Some(self.row_here(key));
         self.at.last_trapped = true;
         self.at.after_transfer = true;
         if self.keeps_contexts {

@@ -4,7 +4,7 @@ use hps_sim_core::ids::DisePc;
 use rustc_hash::FxHashMap;
 
 use crate::beat::Key;
-use crate::contexts::NodeId;
+use crate::contexts::{Code, NodeId};
 
 /// log2 of the bytes of a page of addresses.
 const PAGE_SHIFT: u32 = 12;
@@ -16,8 +16,10 @@ const PLACES: usize = 1 << (PAGE_SHIFT - 1);
 pub(crate) struct Hot {
     /// Its row there; [`Hot::NO_ROW`]: it has not run yet.
     pub row: u32,
-    /// The calling context.
+    /// The calling context; [`NodeId::ROOT`] if rows are of all contexts together.
     pub node: NodeId,
+    /// Its code, if units of contexts are counted.
+    pub code: Code,
     /// How often it has committed there since the row was turned to.
     pub commits: u64,
     /// Units of cycles in which it committed and nothing had happened to it, since then.
@@ -34,6 +36,7 @@ impl Hot {
     const EMPTY: Hot = Hot {
         row: Hot::NO_ROW,
         node: NodeId::ROOT,
+        code: Code::UNKNOWN,
         commits: 0,
         computing: 0,
         begins_block: false,

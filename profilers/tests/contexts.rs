@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use hps_profilers::contexts::Entered;
-use hps_profilers::views::{FunctionMap, Level, Levels, functions, instructions};
+use hps_profilers::views::{Function, FunctionMap, Level, Levels, functions, instructions};
+use hps_profilers::{Detail, ExactProfile, Follow};
 
 use crate::common::{Program, preset};
-use crate::{cores, watch_process};
+use crate::{cores, rows_of_contexts, watch_process};
 
 /// Cycles by path of entries, outermost first, as labels.
 fn paths(program: &Program, functions: &[&str]) -> Vec<BTreeMap<Vec<String>, u64>> {
@@ -14,15 +15,8 @@ fn paths(program: &Program, functions: &[&str]) -> Vec<BTreeMap<Vec<String>, u64
     let config = preset("hps-4wide");
     cores(&config)
         .map(|kind| {
-            let functions = Some(entries.keys().copied().collect());
-            let watched = watch_process(
-                kind,
-                &config,
-                program.process(),
-                u64::MAX,
-                functions,
-                |_| {},
-            );
+            let follow = Some(rows_of_contexts(entries.keys().copied()));
+            let watched = watch_process(kind, &config, program.process(), u64::MAX, follow, |_| {});
             let exact = watched.exact;
             let mut commits = BTreeMap::new();
             for row in &exact.rows {
@@ -124,7 +118,7 @@ fn functions_own_their_instructions_and_include_what_they_call() {
             &config,
             program.process(),
             u64::MAX,
-            Some(entries.to_vec()),
+            Some(rows_of_contexts(entries)),
             |_| {},
         );
         let exact = &watched.exact;
@@ -166,4 +160,91 @@ fn functions_own_their_instructions_and_include_what_they_call() {
             assert_eq!(levels.exact(level).total(), total, "{level:?}");
         }
     }
+}
+
+/// Units by context and function.
+type Units = BTreeMap<(usize, u64), u64>;
+
+/// The units of contexts as they were counted, and as the rows of all contexts add up. `function`: where the function of
+/// an address begins.
+fn units_of(exact: &ExactProfile, function: impl Fn(u64) -> u64) -> [Units; 2] {
+    let (mut counted, mut of_rows) = (Units::new(), Units::new());
+    for node in exact.contexts.ids() {
+        for (code, units) in exact.context_units.of(node) {
+            let entry = function(exact.context_units.addresses()[code]);
+            *counted.entry((node.index(), entry)).or_insert(0) += units;
+        }
+    }
+    for row in exact.rows.iter().filter(|row| row.units() > 0) {
+        let of = (row.of.node.index(), function(row.of.key.pc));
+        *of_rows.entry(of).or_insert(0) += row.units();
+    }
+    [counted, of_rows]
+}
+
+#[test]
+fn units_of_contexts_are_those_of_the_rows_in_them() {
+    // `down` branches into the middle of `leaf`, which returns for it: that is no call.
+    let text = format!(
+        "begin:\nla sp, data\nli t0, 4096\nadd sp, sp, t0\nli a0, 5\njal ra, down\njal ra, leaf\nli a7, 93\nli a0, 0\necall\n\
+         down:\n{PROLOGUE}beqz a0, done\naddi a0, a0, -1\njal ra, down\njal ra, leaf\ndone:\nld ra, 0(sp)\naddi sp, sp, 16\n\
+         beqz zero, middle\ndown_end:\n\
+         leaf:\naddi t1, t1, 1\nmiddle:\naddi t2, t2, 1\nret\nleaf_end:\nnop\n"
+    );
+    let program = Program::new(&text, 8192);
+    let bounds = [("down", "down_end"), ("leaf", "leaf_end")];
+    let bounds = bounds.map(|(first, end)| (program.address(first), program.address(end)));
+    let functions: FunctionMap = bounds
+        .iter()
+        .map(|&(entry, end)| Function {
+            name: format!("{entry:x}"),
+            entry,
+            end,
+        })
+        .collect();
+    let function = |pc| {
+        let found = bounds
+            .iter()
+            .find(|(entry, end)| (*entry..*end).contains(&pc));
+        found.map_or(pc, |(entry, _)| *entry)
+    };
+    let config = preset("hps-4wide");
+    for kind in cores(&config) {
+        let [rows, units] = [Detail::Rows, Detail::Units].map(|detail| {
+            let follow = Follow {
+                functions: functions.clone(),
+                detail,
+                ..rows_of_contexts(bounds.map(|(entry, _)| entry))
+            };
+            let process = program.process();
+            let watched = watch_process(kind, &config, process, u64::MAX, Some(follow), |_| {});
+            watched.exact
+        });
+        let [counted, of_rows] = units_of(&rows, function);
+        assert_eq!(counted, of_rows);
+        // Two functions took units in each of the six calls of `down`.
+        let of_leaf = counted.keys().filter(|(_, entry)| *entry == bounds[1].0);
+        assert_eq!(of_leaf.count(), 6 + 5 + 1);
+        let [of_units, by_instruction] = units_of(&units, function);
+        assert_eq!(counted, of_units);
+        assert_eq!(rows.contexts.nodes(), units.contexts.nodes());
+        // Rows are of the instructions of all contexts.
+        assert!(by_instruction.keys().all(|(node, _)| *node == 0));
+        assert!(units.rows.len() < rows.rows.len());
+        let times = [&rows, &units].map(|exact| {
+            let times = functions_of(exact, &functions);
+            assert_eq!(times.len(), 2, "{times:?}");
+            times
+        });
+        assert_eq!(times[0], times[1]);
+    }
+}
+
+/// Calls, instructions, own and inclusive units of each function.
+fn functions_of(exact: &ExactProfile, map: &FunctionMap) -> Vec<[u64; 4]> {
+    let times = functions(exact, &instructions(exact), map);
+    let numbers = times
+        .iter()
+        .map(|t| [t.calls, t.commits, t.own.units(), t.inclusive_units]);
+    numbers.collect()
 }

@@ -11,7 +11,8 @@ mod policies;
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore, Finished};
-use hps_profilers::{Beats, Charge, ExactProfile, Oracle, Sampled, Samplers};
+use hps_profilers::views::FunctionMap;
+use hps_profilers::{Beats, Charge, Detail, ExactProfile, Follow, Oracle, Sampled, Samplers};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::process::Process;
@@ -32,17 +33,13 @@ fn watch_process(
     config: &MachineConfig,
     process: Process,
     limit: u64,
-    functions: Option<Vec<u64>>,
+    follow: Option<Follow>,
     add: impl FnOnce(&mut Samplers),
 ) -> Watched {
     let width = u64::from(config.window.commit_width);
     let mut samplers = Samplers::new(width);
     add(&mut samplers);
-    let oracle = Oracle::new(
-        width,
-        Charge::Own,
-        functions.map(|f| Entries::new(f.into_iter().map(|at| (at, at)), Isa::Riscv64)),
-    );
+    let oracle = Oracle::new(width, Charge::Own, follow);
     let probe = Beats::new((oracle, samplers));
     let mut core = EitherCore::with(kind, config, process, NoEditor, probe).expect("a core");
     core.run(limit);
@@ -61,6 +58,15 @@ fn watch_process(
             cpi: finished.cpi,
             memory: finished.memory,
         },
+    }
+}
+
+/// Rows of all calling contexts, in a program with these entries of functions.
+fn rows_of_contexts(entries: impl IntoIterator<Item = u64>) -> Follow {
+    Follow {
+        entries: Entries::new(entries.into_iter().map(|at| (at, at)), Isa::Riscv64),
+        functions: FunctionMap::default(),
+        detail: Detail::Rows,
     }
 }
 

@@ -220,25 +220,6 @@ pub struct FunctionTime {
     pub inclusive_units: u64,
 }
 
-/// The rows with those of each context together, and where those of each context begin: a counting sort, since there may
-/// be as many contexts as rows.
-fn by_context(exact: &ExactProfile) -> (Vec<u32>, Vec<usize>) {
-    let mut begins = vec![0; exact.contexts.nodes().len() + 1];
-    for row in &exact.rows {
-        begins[row.of.node.index() + 1] += 1;
-    }
-    for at in 1..begins.len() {
-        begins[at] += begins[at - 1];
-    }
-    let (mut rows, mut next) = (vec![0; exact.rows.len()], begins.clone());
-    for (at, row) in exact.rows.iter().enumerate() {
-        let place = &mut next[row.of.node.index()];
-        rows[*place] = at as u32;
-        *place += 1;
-    }
-    (rows, begins)
-}
-
 /// The functions that took any cycles, most of their own first. `instructions`: those of the profile, which each belong to
 /// one function whatever called it.
 #[must_use]
@@ -247,16 +228,6 @@ pub fn functions(
     instructions: &[InstructionTime],
     map: &FunctionMap,
 ) -> Vec<FunctionTime> {
-    let mut times: FxHashMap<usize, FunctionTime> = FxHashMap::default();
-    let nodes = exact.contexts.nodes();
-    let of_node: Vec<Option<usize>> = nodes.iter().map(|node| map.find(node.entry)).collect();
-    let (rows, begins) = by_context(exact);
-    // A call of a part that lies elsewhere is none of the function.
-    let is_entry = |pc| map.part(pc).is_none();
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for (at, node) in nodes.iter().enumerate().skip(1) {
-        children[node.parent.index()].push(at);
-    }
     let new = |function| FunctionTime {
         function,
         calls: 0,
@@ -264,86 +235,112 @@ pub fn functions(
         own: Stack::default(),
         inclusive_units: 0,
     };
+    let mut times: Vec<FunctionTime> = (0..map.functions().len()).map(new).collect();
     for one in instructions {
         if let Some(function) = map.find(one.key.pc) {
-            let time = times.entry(function).or_insert_with(|| new(function));
-            time.commits += one.commits;
-            time.own.merge(&one.stack);
+            times[function].commits += one.commits;
+            times[function].own.merge(&one.stack);
         }
     }
-    // Depth first: how often each function is on the path to where the walk is, and the nodes on that path.
-    let mut on_path: FxHashMap<usize, u32> = FxHashMap::default();
-    let mut path: Vec<usize> = Vec::new();
-    enum Step {
-        Enter(usize),
-        Leave(usize),
-    }
-    let mut steps = vec![Step::Enter(NodeId::ROOT.index())];
-    let mut inclusive: Vec<u64> = vec![0; nodes.len()];
-    while let Some(step) = steps.pop() {
-        match step {
-            Step::Enter(node) => {
-                if let Some(function) = of_node[node] {
-                    *on_path.entry(function).or_insert(0) += 1;
-                    if !matches!(nodes[node].entered, Entered::Begin | Entered::Thread(_))
-                        && is_entry(nodes[node].entry)
-                    {
-                        times.entry(function).or_insert_with(|| new(function)).calls +=
-                            nodes[node].calls;
-                    }
-                }
-                path.push(node);
-                for &at in &rows[begins[node]..begins[node + 1]] {
-                    let row = &exact.rows[at as usize];
-                    let units = row.units();
-                    inclusive[node] += units;
-                    let pc = row.of.key.pc;
-                    // The function that was called is on the path.
-                    let is_here = of_node[node].is_some_and(|at| {
-                        let Function { entry, end, .. } = map.functions()[at];
-                        (entry..end).contains(&pc)
-                    });
-                    if is_here {
-                        continue;
-                    }
-                    if let Some(function) = map.find(pc)
-                        && !on_path.contains_key(&function)
-                    {
-                        // Execution came there without a call.
-                        let time = times.entry(function).or_insert_with(|| new(function));
-                        time.inclusive_units += units;
-                    }
-                }
-                steps.push(Step::Leave(node));
-                steps.extend(children[node].iter().map(|&child| Step::Enter(child)));
-            }
-            Step::Leave(node) => {
-                path.pop();
-                if let Some(function) = of_node[node] {
-                    let count = on_path.entry(function).or_insert(1);
-                    *count -= 1;
-                    if *count == 0 {
-                        on_path.remove(&function);
-                        times
-                            .entry(function)
-                            .or_insert_with(|| new(function))
-                            .inclusive_units += inclusive[node];
-                    }
-                }
-                if let Some(&parent) = path.last() {
-                    inclusive[parent] += inclusive[node];
-                }
-            }
-        }
-    }
-    let mut all: Vec<FunctionTime> = times.into_values().collect();
-    all.retain(|time| time.inclusive_units > 0);
-    all.sort_unstable_by_key(|time| {
+    // A call of a part that lies elsewhere is none of the function.
+    Walk::new(exact, map, &mut times).all(|entry| map.part(entry).is_none());
+    times.retain(|time| time.inclusive_units > 0);
+    times.sort_unstable_by_key(|time| {
         (
             std::cmp::Reverse(time.own.units()),
             std::cmp::Reverse(time.inclusive_units),
             time.function,
         )
     });
-    all
+    times
+}
+
+/// A walk over all contexts, depth first, which adds up calls and inclusive units.
+struct Walk<'a> {
+    exact: &'a ExactProfile,
+    times: &'a mut [FunctionTime],
+    /// The function of each context.
+    of_node: Vec<Option<u32>>,
+    /// The function of each code that took units.
+    of_code: Vec<Option<usize>>,
+    /// How often each function is on the path to the context where the walk is.
+    on_path: Vec<u32>,
+    /// Units of each context, with those of all contexts inside that the walk has left.
+    inclusive: Vec<u64>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(exact: &'a ExactProfile, map: &FunctionMap, times: &'a mut [FunctionTime]) -> Self {
+        let nodes = exact.contexts.nodes();
+        let mut known: FxHashMap<u64, Option<u32>> = FxHashMap::default();
+        let mut find = |entry| {
+            let function = known.entry(entry);
+            *function.or_insert_with(|| map.find(entry).map(|at| at as u32))
+        };
+        let of_node = nodes.iter().map(|node| find(node.entry)).collect();
+        let codes = exact.context_units.addresses().iter();
+        Walk {
+            exact,
+            on_path: vec![0; times.len()],
+            times,
+            of_node,
+            of_code: codes.map(|&pc| map.find(pc)).collect(),
+            inclusive: vec![0; nodes.len()],
+        }
+    }
+
+    /// Walks over all contexts. `is_entry`: whether a context with this entry is a call of its function.
+    fn all(mut self, is_entry: impl Fn(u64) -> bool) {
+        let contexts = &self.exact.contexts;
+        let (mut at, mut next) = (NodeId::ROOT, Some(NodeId::ROOT));
+        loop {
+            if let Some(inner) = next {
+                at = inner;
+                self.enter(at, &is_entry);
+                next = contexts.newest_child(at);
+            } else {
+                self.leave(at);
+                if at == NodeId::ROOT {
+                    return;
+                }
+                next = contexts.older_sibling(at);
+                at = contexts.nodes()[at.index()].parent;
+            }
+        }
+    }
+
+    fn enter(&mut self, id: NodeId, is_entry: impl Fn(u64) -> bool) {
+        let node = &self.exact.contexts.nodes()[id.index()];
+        if let Some(function) = self.of_node[id.index()] {
+            self.on_path[function as usize] += 1;
+            if !matches!(node.entered, Entered::Begin | Entered::Thread(_)) && is_entry(node.entry)
+            {
+                self.times[function as usize].calls += node.calls;
+            }
+        }
+        for (code, units) in self.exact.context_units.of(id) {
+            self.inclusive[id.index()] += units;
+            if let Some(function) = self.of_code[code]
+                && self.on_path[function] == 0
+            {
+                // Execution came there without a call.
+                self.times[function].inclusive_units += units;
+            }
+        }
+    }
+
+    fn leave(&mut self, id: NodeId) {
+        let units = self.inclusive[id.index()];
+        if let Some(function) = self.of_node[id.index()] {
+            let count = &mut self.on_path[function as usize];
+            *count -= 1;
+            if *count == 0 {
+                self.times[function as usize].inclusive_units += units;
+            }
+        }
+        if id != NodeId::ROOT {
+            let parent = self.exact.contexts.nodes()[id.index()].parent;
+            self.inclusive[parent.index()] += units;
+        }
+    }
 }

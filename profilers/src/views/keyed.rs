@@ -78,22 +78,24 @@ pub fn by_function(exact: &ExactProfile, map: &FunctionMap) -> Profile<Function,
         .collect()
 }
 
-/// Call sites that [`by_context`] holds in all contexts together.
-const MOST_SITES: usize = 1 << 22;
-
-/// By calling context: the call sites, outermost first, and the entry of the innermost function. Where all contexts have
-/// more than four million call sites together, those deeper than some depth count for the one around them at that
-/// depth; the second result says so.
+/// By calling context: the call sites, outermost first, and the entry of the innermost function. Where a file of all
+/// contexts would be larger than `most_bytes`, those deeper than some depth count for the one around them at that depth;
+/// the second result says so.
 #[must_use]
-pub fn by_context(exact: &ExactProfile) -> (Profile<Context, Cycles>, Depth) {
+pub fn by_context(exact: &ExactProfile, most_bytes: u64) -> (Profile<Context, Cycles>, Depth) {
     let contexts = &exact.contexts;
+    let own = |node| -> u64 { exact.context_units.of(node).map(|(_, units)| units).sum() };
+    let bytes = bytes_of_contexts(exact);
     let depth = Depth::that_fits(contexts, |depth| {
         let all = contexts.ids().filter(|&node| depth.stand_in(node) == node);
-        all.map(|node| depth.of(node)).sum::<usize>() <= MOST_SITES
+        all.map(|node| bytes[node.index()]).sum::<u64>() <= most_bytes
     });
     let mut units: FxHashMap<NodeId, u64> = FxHashMap::default();
-    for row in &exact.rows {
-        *units.entry(depth.stand_in(row.of.node)).or_insert(0) += row.units();
+    for node in contexts.ids() {
+        let own = own(node);
+        if own > 0 {
+            *units.entry(depth.stand_in(node)).or_insert(0) += own;
+        }
     }
     let context = |node: NodeId| {
         let innermost = contexts.nodes()[node.index()].entry;
@@ -107,6 +109,29 @@ pub fn by_context(exact: &ExactProfile) -> (Profile<Context, Cycles>, Depth) {
         .map(|(node, units)| (context(node), units))
         .collect();
     (profile, depth)
+}
+
+/// Bytes that each context takes in a file: one line for each address and five around them.
+fn bytes_of_contexts(exact: &ExactProfile) -> Vec<u64> {
+    /// The five lines, with a weight of seven digits.
+    const AROUND: u64 = 64;
+    // Eight spaces, quotes, `0x`, a comma and the end of the line.
+    let line = |address: u64| 14 + u64::from(address.max(1).ilog2() / 4 + 1);
+    let nodes = exact.contexts.nodes();
+    let mut sites: Vec<u64> = Vec::with_capacity(nodes.len());
+    for (at, node) in nodes.iter().enumerate() {
+        // Each node lies behind the one around it.
+        let around = if at == 0 {
+            0
+        } else {
+            sites[node.parent.index()]
+        };
+        sites.push(around + node.entered.site().map_or(0, line));
+    }
+    let nodes = sites.iter().zip(nodes);
+    nodes
+        .map(|(sites, node)| AROUND + sites + line(node.entry))
+        .collect()
 }
 
 /// By instruction and the events that it met.

@@ -12,7 +12,7 @@ use hps_profilers::views::{
     FunctionMap, FunctionTime, InstructionTime, Level, Levels, Stack, functions, instructions,
     lines,
 };
-use hps_profilers::{Key, Period, Sampled, Unit};
+use hps_profilers::{Detail, Key, Period, Sampled, Unit};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
@@ -92,7 +92,11 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     }
     let is_kept = !exports.is_empty() || args.save.is_some();
     let watch = Watch {
-        contexts: true,
+        // Files with call stacks have a row for each instruction in each context; all else does with less.
+        contexts: Some(match exports.is_empty() {
+            true => Detail::Units,
+            false => Detail::Rows,
+        }),
         // What is exported tells of phases, too, where one context has them.
         timeline: args.timeline || (is_kept && has_one_context),
         samplers: samplers.collect(),
@@ -128,9 +132,13 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     };
     let mut out = text::out();
     head(&shown, &mut out)?;
+    let times = match args.annotate.is_none() || args.json.is_some() {
+        true => functions(&truth.exact, &instructions, &map),
+        false => Vec::new(),
+    };
     match &args.annotate {
         Some(name) => annotate::annotate(&shown, name, &mut out)?,
-        None => tables(&shown, &mut out)?,
+        None => tables(&shown, &times, &mut out)?,
     }
     if let Some(series) = truth.timeline.as_ref().filter(|_| args.timeline) {
         timeline::print(series, &mut out)?;
@@ -146,7 +154,6 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         charged.print(&mut out)?;
     }
     if let Some(path) = &args.json {
-        let times = functions(&truth.exact, &instructions, &map);
         json::write(&shown, &times, (&opinions, &contended), path)?;
     }
     if let Some(folder) = &args.save {
@@ -348,9 +355,8 @@ pub(super) fn mostly(stack: &Stack) -> String {
     }
 }
 
-fn tables(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+fn tables(shown: &Shown<'_>, times: &[FunctionTime], out: &mut impl Write) -> anyhow::Result<()> {
     let top = shown.args.top;
-    let times = functions(&shown.truth.exact, shown.instructions, shown.map);
     function_table(shown, &times[..top.min(times.len())], times.len(), out)?;
     let lines = lines(shown.instructions, shown.image);
     if !lines.is_empty() {

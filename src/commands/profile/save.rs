@@ -8,6 +8,9 @@ use serde_json::json;
 use super::exact::Shown;
 use crate::saved::SavedProfiles;
 
+/// Bytes that the file of calling contexts may have.
+const MOST_BYTES: u64 = 49_000_000;
+
 /// Writes them all into a folder.
 pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
     let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
@@ -25,12 +28,14 @@ pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
     saved.write_kind(keyed::by_block(instructions), parts)?;
     saved.write_kind(keyed::by_line(instructions, shown.image), parts)?;
     saved.write_kind(keyed::by_function(exact, shown.map), parts)?;
-    let (contexts, depth) = keyed::by_context(exact);
+    let (contexts, depth) = keyed::by_context(exact, MOST_BYTES);
     saved.write_kind(contexts, parts)?;
     if let Some((kept, deepest)) = depth.cut_at() {
         say!(
-            "hps: {}: contexts are {deepest} calls deep; those deeper than {kept} count for the one around them",
-            folder.display()
+            "hps: {}: contexts are {deepest} calls deep; those deeper than {kept} count for the one around them, since \
+             the file of all contexts would be larger than {} MB",
+            folder.display(),
+            MOST_BYTES / 1_000_000
         );
     }
     saved.write_kind(keyed::by_event_stack(instructions), parts)?;
