@@ -12,7 +12,7 @@ pub use functions::Function;
 pub use functions::{FunctionMap, FunctionTime, functions};
 pub use levels::{Level, Levels, Member, Members};
 pub use lines::{LineTime, lines};
-pub use symbolized::{ThreadNames, symbolized, symbolized_weights};
+pub use symbolized::{MOST_FRAMES, ThreadNames, symbolized, symbolized_weights};
 
 use std::collections::BTreeMap;
 

@@ -17,8 +17,8 @@ use crate::contexts::{ContextTree, Entered, NodeId};
 use crate::oracle::{ExactProfile, Row, RowKey, STATES};
 use crate::timeline::Timeline;
 
-/// Frames that all stacks of [`symbolized`] have together.
-const MOST_FRAMES: usize = 1_000_000;
+/// Frames that all stacks of a file have together, unless the file would be too large.
+pub const MOST_FRAMES: usize = 1_000_000;
 
 /// Names of threads by their numbers. Threads without one have the program's.
 pub type ThreadNames = BTreeMap<u32, String>;
@@ -26,11 +26,12 @@ pub type ThreadNames = BTreeMap<u32, String>;
 /// The profile of a run: for each instruction in its calling context the cycles, how often it committed, the
 /// cycles by state, and the cycles in which it had met each event. Threads are told apart if there are several.
 ///
-/// Stacks are cut at the depth at which all of them have a million frames together, and a note says so.
+/// Stacks are cut at the depth at which all of them have `most_frames` together, and a note says so. The profile needs
+/// [rows of all contexts](crate::Detail::Rows).
 #[must_use]
 pub fn symbolized(
     header: Header,
-    exact: &ExactProfile,
+    (exact, most_frames): (&ExactProfile, usize),
     image: &ProgramImage,
     map: &FunctionMap,
     threads: &ThreadNames,
@@ -63,7 +64,7 @@ pub fn symbolized(
         known: FxHashMap::default(),
     };
     let depth = Depth::that_fits(&exact.contexts, |depth| {
-        has_at_most(exact, depth, MOST_FRAMES)
+        has_at_most(exact, depth, most_frames)
     });
     let mut of_thread = ThreadsOf::new(&exact.contexts, threads, program);
     // Rows of a context follow each other.
