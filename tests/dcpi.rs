@@ -13,7 +13,7 @@ fn claims_are_held_against_a_program() {
         "[differs: +23 points] edge executions whose frequency is within 10% of the truth",
         "[holds] edge samples give better estimates of edges",
         "[holds] edge samples tell where branches lead",
-        "[confirmed] eighty runs give better frequencies than one",
+        "points are gained] eighty runs give better frequencies than one",
         "[differs: 0.20 times the published] stalls without a cause",
         "[holds] no sample is lost",
         "[differs: below] slowdown at 60-64 K cycles a sample",

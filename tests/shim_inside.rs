@@ -25,6 +25,7 @@ fn samples_of_a_program_of_ones_own_are_held_against_the_truth() {
 
 /// Figure 1 where programs cannot read counters of instructions: shares of samples and what functions did are there.
 #[test]
+#[ignore = "takes more than a minute: scripts/nightly.sh"]
 fn functions_are_told_at_three_periods_on_alpha_too() {
     let hps = Hps::new();
     let text = reproduced(

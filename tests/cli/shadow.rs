@@ -99,6 +99,7 @@ fn shadows_on_the_chip_are_measured_beside_what_keys_charge() {
 }
 
 #[test]
+#[ignore = "takes a minute: scripts/nightly.sh"]
 fn claims_of_shadow_profiling_are_held_against_a_program() {
     let hps = Hps::new();
     let text = reproduced(

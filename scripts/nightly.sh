@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# What takes too long for each change: tests that are ignored in `./test.sh`, many litmus tests, threaded programs beside
+# QEMU, other profilers' readers of our exports, the book, and the page in two browsers. After `./test.sh`, which installs
+# the packages; each part goes on behind a failure, and the end says which failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+hps=$PWD/target/release/hps
+failed=()
+part() {
+    local name=$1
+    shift
+    echo "== $name"
+    "$@" || failed+=("$name")
+}
+cargo build --release --locked || exit 1
+part "ignored tests" cargo test --workspace --locked --no-fail-fast -- --ignored
+part "litmus tests" env HPS_LITMUS_TESTS=2000 cargo test --locked --test all litmus
+part "threaded programs" scripts/threaded-programs.sh "$hps"
+part "readers of exports" scripts/check-formats.sh "$hps"
+part "the book" scripts/build-book.sh
+if command -v chromium >/dev/null; then
+    part "the page in browsers" scripts/test-teach-page.sh "$hps"
+else
+    echo "left out: the page in browsers; install the Debian packages chromium and firefox-esr"
+fi
+if ((${#failed[@]})); then
+    echo "failed: $(printf '%s; ' "${failed[@]}")" >&2
+    exit 1
+fi
