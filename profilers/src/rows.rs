@@ -1,4 +1,4 @@
-//! The rows of the oracle while the run goes on: one for each instruction in each calling context.
+//! The rows of the oracle while the run goes on: one for each instruction, in each calling context if that is asked for.
 
 use hps_pipeline::core::{EventSet, Origin};
 use hps_sim_core::ids::DisePc;

@@ -1,6 +1,7 @@
 //! Calling contexts and call counts where programs make them hard, and the files that hold them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -283,6 +284,71 @@ fn deep_recursion_is_counted_and_its_files_stay_small() {
             .iter()
             .all(|(stack, _)| !is_cut(stack))
     );
+}
+
+/// What a tool of valgrind says of the command, on standard error.
+fn under_valgrind(hps: &Hps, tool: &[&str], args: &[&str]) -> String {
+    let output = Command::new("valgrind")
+        .args(tool)
+        .arg(env!("CARGO_BIN_EXE_hps"))
+        .args(args)
+        .current_dir(hps.path("."))
+        .stdin(Stdio::null())
+        .output()
+        .expect("valgrind runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// Host instructions of the command.
+fn host_instructions(hps: &Hps, args: &[&str]) -> u64 {
+    let tool = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
+    let said = under_valgrind(hps, &tool, args);
+    let (_, count) = said.split_once("Collected : ").expect("a count");
+    let count = count.split_whitespace().next().expect("a count");
+    count.parse().expect("a number")
+}
+
+/// Bytes that the command has allocated at most at one time.
+fn peak_bytes(hps: &Hps, args: &[&str]) -> u64 {
+    let tool = [
+        "--tool=massif",
+        "--massif-out-file=massif.out",
+        "--peak-inaccuracy=0",
+    ];
+    under_valgrind(hps, &tool, args);
+    let text = std::fs::read_to_string(hps.path("massif.out")).expect("a file");
+    let bytes = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("mem_heap_B="));
+    let bytes = bytes.map(|bytes| bytes.parse().expect("a number"));
+    bytes.max().expect("a snapshot")
+}
+
+/// Two depths of a recursion in which each path is a context, by which all else is taken off: 2^8 - 1 and 2^12 - 1 contexts.
+#[test]
+fn a_context_takes_few_bytes_and_few_host_instructions() {
+    let flags = ["-O1", "-g", "-fno-optimize-sibling-calls"];
+    let program = build(Isa::Riscv64, "tree.c", &flags);
+    let hps = Hps::new();
+    let contexts = (1 << 12) - (1 << 8);
+    let run = ["run", "--machine", "hps-4wide", "--core", "instruction"];
+    let profile = ["profile", "--core", "instruction"];
+    let of_context = |measure: fn(&Hps, &[&str]) -> u64, command: &[&str]| {
+        let [less, more] =
+            ["7", "11"].map(|depth| measure(&hps, &[command, &[&program, depth]].concat()));
+        more.saturating_sub(less) as f64 / f64::from(contexts)
+    };
+    let plain = of_context(host_instructions, &run);
+    let profiled = of_context(host_instructions, &profile);
+    assert!(
+        profiled < 2.6 * plain,
+        "{profiled} host instructions for a context, {plain} without the profile"
+    );
+    // Nodes, their links and units, in vectors that are up to twice as long as what they hold, and the walk over them.
+    let bytes = of_context(peak_bytes, &profile);
+    assert!(bytes < 250.0, "{bytes} bytes for a context");
 }
 
 /// GCC puts the rare part of `work` elsewhere as `work.cold`: a jump to it is no call, and its cycles are those of `work`.
