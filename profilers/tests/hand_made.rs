@@ -83,7 +83,8 @@ fn retire_latency_weighs_a_record_by_the_cycles_since_the_commit_before() {
         let watched = watch_process(kind, &config, program.process(), u64::MAX, None, add);
         let [slow, behind] = ["slow", "behind"]
             .map(|label| sampled_at(&watched, 0, program.address(label)) / TIMES as f64);
-        println!("{kind:?} {latency} {slow} {behind}");
+        assert!((slow - latency).abs() < 0.2, "{kind:?}: {slow}, {latency}");
+        assert!((behind - 1.0).abs() < 0.2, "{kind:?}: {behind}");
     }
 }
 
