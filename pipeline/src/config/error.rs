@@ -123,6 +123,17 @@ pub(super) fn syntax(text: &str, file: &str, error: &ron::error::SpannedError) -
             place = word_before(text, place, found);
             unknown("value", found, expected)
         }
+        other @ (ron::Error::ExpectedStructLike | ron::Error::ExpectedNamedStructLike(_)) => {
+            match variant_before(text, &place) {
+                Some(name) => {
+                    place = word_before(text, place, name);
+                    format!(
+                        "`{name}` has keys of its own: write `{name}()`, or name some of them in the parentheses"
+                    )
+                }
+                None => other.to_string(),
+            }
+        }
         other => other.to_string(),
     };
     ConfigError::Syntax {
@@ -131,6 +142,16 @@ pub(super) fn syntax(text: &str, file: &str, error: &ron::error::SpannedError) -
         column: place.column,
         message,
     }
+}
+
+/// The name of a variant that stands in front of a place, behind which the parser wanted something.
+fn variant_before<'a>(text: &'a str, end: &LineColumn) -> Option<&'a str> {
+    let line = text.lines().nth(end.line.checked_sub(1)?)?;
+    let to = line.char_indices().nth(end.column.checked_sub(1)?);
+    let before = line[..to.map_or(line.len(), |(offset, _)| offset)].trim_end();
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let name = &before[before.rfind(|c| !is_of_word(c)).map_or(0, |at| at + 1)..];
+    name.starts_with(|c: char| c.is_uppercase()).then_some(name)
 }
 
 /// The parser stops behind the word it does not know: the place of that word.

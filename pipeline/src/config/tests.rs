@@ -230,6 +230,16 @@ fn unknown_keys_are_named_with_place_and_nearest_key() {
     let message = refused("(branch: (predictor: Tage(\n tabels: 4)))");
     assert!(message.starts_with("my.ron:2:2:"), "{message}");
     assert!(message.contains("did you mean `tables`?"), "{message}");
+    let message = refused("(memory: (l2: (replacement: Drrip)))");
+    assert!(
+        message.contains("1:29: `Drrip` has keys of its own: write `Drrip()`"),
+        "{message}"
+    );
+    let message = refused("(branch: (predictor: Tage, ras_entries: 8))");
+    assert!(
+        message.contains("1:22: `Tage` has keys of its own"),
+        "{message}"
+    );
 }
 
 #[test]
