@@ -285,6 +285,9 @@ fn structures_flags_signals_and_errors_are_those_of_the_headers() {
 
 /// Every number that means something here is in the kernel's list, under the name of the call or of
 /// the older one that it replaces.
+/// Calls that are newer than the headers of Debian 12.
+const NEWER: [&str; 1] = ["fchmodat2"];
+
 #[test]
 fn numbers_are_those_of_the_headers() {
     /// What the kernel's list calls the calls that have another name here.
@@ -340,9 +343,10 @@ fn numbers_are_those_of_the_headers() {
         let Some((call, _)) = LINUX.call(number, [0; 6]) else {
             continue;
         };
-        let name = listed
-            .get(&number)
-            .unwrap_or_else(|| panic!("{number} {}", call.name()));
+        let Some(name) = listed.get(&number) else {
+            assert!(NEWER.contains(&call.name()), "{number} {}", call.name());
+            continue;
+        };
         let others = OTHER_NAMES.iter().find(|(own, _)| *own == call.name());
         assert!(
             name == call.name() || others.is_some_and(|(_, names)| names.contains(&name.as_str())),
