@@ -283,11 +283,11 @@ fn structures_flags_signals_and_errors_are_those_of_the_headers() {
     errors(&facts);
 }
 
-/// Every number that means something here is in the kernel's list, under the name of the call or of
-/// the older one that it replaces.
 /// Calls that are newer than the headers of Debian 12.
 const NEWER: [&str; 1] = ["fchmodat2"];
 
+/// Every number that means something here is in the kernel's list, under the name of the call or of
+/// the older one that it replaces.
 #[test]
 fn numbers_are_those_of_the_headers() {
     /// What the kernel's list calls the calls that have another name here.
