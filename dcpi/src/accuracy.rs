@@ -109,7 +109,7 @@ pub struct Explained {
 pub struct Directions {
     /// All of them.
     pub executions: f64,
-    /// Those out of blocks with edge samples.
+    /// Executions out of blocks with edge samples.
     pub met: f64,
     /// Those of edges whose share of edge samples is within 10% of the true share.
     pub within_10: f64,

@@ -86,7 +86,7 @@ impl Range {
         }
     }
 
-    /// Their mean.
+    /// The mean of the range.
     #[must_use]
     pub fn mean(self) -> f64 {
         (self.least as f64 + self.most as f64) / 2.0

@@ -105,7 +105,7 @@ impl ProductionSet {
     /// handlers and data. Labels are local to their file.
     ///
     /// # Errors
-    /// As [`ProductionSet::parse`].
+    /// Like [`ProductionSet::parse`].
     pub fn parse_files(files: &[(&str, &str)], options: &LoadOptions) -> Result<Self, DiseError> {
         let parse = |(text, name): &(&str, &str)| {
             let source = Source {
@@ -254,7 +254,7 @@ impl ProductionSet {
 }
 
 impl DiseEngine {
-    /// As [`ProductionSet::engine`].
+    /// Like [`ProductionSet::engine`].
     ///
     /// # Errors
     /// If the set does not fit the configuration.

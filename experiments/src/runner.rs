@@ -38,7 +38,7 @@ impl Observer for () {}
 /// in the order of the plan.
 ///
 /// # Errors
-/// As [`run`].
+/// Like [`run`].
 pub fn run_plan(plan: &Plan, keep: &Keep, observer: &dyn Observer) -> Result<Vec<Row>, StoreError> {
     let store = keep.rows()?;
     let rows = run(plan, &store, observer)?;

@@ -96,7 +96,7 @@ impl CountedLoop {
 /// The samplers of the paper's whole grid.
 ///
 /// # Errors
-/// Those of [`GridProbe::with_memory`]: none, for these points.
+/// The errors of [`GridProbe::with_memory`]: none, for these points.
 pub fn grid() -> Result<GridProbe<true>, Box<dyn Error + Send + Sync>> {
     let points = SamplePoint::paper_grid();
     let streams = StreamConfig::default();

@@ -46,7 +46,7 @@ pub trait TimedLoop<P: PipelineProbe>: ChipLoop<P> {
     /// Makes a core as [`EitherCore::with`] does.
     ///
     /// # Errors
-    /// Those of that function.
+    /// The errors of that function.
     fn core(
         kind: CoreKind,
         config: &MachineConfig,
@@ -67,7 +67,7 @@ pub trait SampledLoop: DecodeEditor + Clone + Send {
     /// Begins a run as [`SampledRun::with_editor`] does.
     ///
     /// # Errors
-    /// Those of that function.
+    /// The errors of that function.
     fn sampled(
         config: &MachineConfig,
         process: Process,
@@ -78,7 +78,7 @@ pub trait SampledLoop: DecodeEditor + Clone + Send {
     /// Runs as [`SampledRun::run`] does.
     ///
     /// # Errors
-    /// Those of that function.
+    /// The errors of that function.
     fn run_units(run: &mut SampledRun<Self>, limit: u64) -> Result<Stop, SamplingError>;
 }
 
@@ -229,7 +229,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Core<E, P> {
     /// A second core in the same state, as [`EitherCore::duplicate`] makes it.
     ///
     /// # Errors
-    /// Those of that function.
+    /// The errors of that function.
     pub fn duplicate(&mut self) -> Result<Self, DuplicateError> {
         self.0.duplicate().map(Core)
     }

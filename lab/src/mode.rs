@@ -116,7 +116,7 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
     /// Runs as [`run`](Self::run) does, under any probe: its loop is compiled in the crate that calls this.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn run_here(self) -> Result<Ran<I::Editor, P>, LabError> {
         self.run_by(Machine::run)
     }
@@ -214,7 +214,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     /// Opens as [`open`](Self::open) does, under any probe: the loops are compiled in the crate that calls this.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_here(self) -> Result<EitherCore<I::Editor, P>, LabError> {
         self.open_by(EitherCore::with)
     }
@@ -259,7 +259,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     /// Runs as [`run`](Self::run) does, under any probe: the loops are compiled in the crate that calls this.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn run_here(self) -> Result<Ran<I::Editor, P, Timing>, LabError> {
         self.run_by(EitherCore::with, EitherCore::run, EitherCore::finish)
     }
@@ -339,7 +339,7 @@ where
     /// Runs to the end of the program or to the limit.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and no memory for timing units.
+    /// The errors of [`open`](Self::open), and no memory for timing units.
     pub fn run(self) -> Result<Ran<(), NoProbe, Units>, LabError> {
         let (provenance, limit, plan) = (self.provenance(), self.limit, self.mode.plan);
         let expected = self.program.expected.clone();

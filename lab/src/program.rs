@@ -197,7 +197,7 @@ impl Program {
     /// A process where the program begins to count.
     ///
     /// # Errors
-    /// Those of [`load`](Self::load), and that the region is not reached.
+    /// The errors of [`load`](Self::load), and that the region is not reached.
     pub fn start(&self) -> Result<Process, LabError> {
         let process = self.load()?;
         match &self.region {

@@ -31,7 +31,7 @@ pub const END_MARKER: i64 = 0x5b2;
 /// Where a run begins to count. Both parts together: first the instructions, then the place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Region {
-    /// So many instructions of the program come before.
+    /// Instructions of the program that come before.
     pub skip: u64,
     /// What counts begins when the program comes here next.
     pub from: Option<Place>,
@@ -56,7 +56,7 @@ impl Region {
     /// Runs a program to where its region begins, and warms the caches and predictors of a machine on the way.
     ///
     /// # Errors
-    /// Those of [`reach`](Self::reach).
+    /// The errors of [`reach`](Self::reach).
     pub(crate) fn reach_warm(
         &self,
         program: &Program,
@@ -117,7 +117,7 @@ impl Program {
     /// empty standard input in place of the host's, and without changing files.
     ///
     /// # Errors
-    /// Those of starting the program; there is no such function; the program ended before.
+    /// The errors of starting the program; there is no such function; the program ended before.
     pub fn instructions_until(&self, place: &Place) -> Result<u64, LabError> {
         let mut end = Watcher::of(place, &self.image)?;
         let mut machine = Machine::new(self.quiet().start()?);

@@ -104,7 +104,7 @@ impl KanataLog {
     /// Writes the log. `production` names a production by its number, `symbol` an address.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write(
         &self,
         out: &mut dyn Write,

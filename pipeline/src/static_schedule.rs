@@ -41,7 +41,7 @@ pub enum StaticStall {
     Start,
     /// It lies in another block of 16 bytes than those that issue in this cycle.
     Block,
-    /// As many as the machine can issue in a cycle do.
+    /// All that the machine can issue in a cycle do.
     Width,
     /// Its pipes are taken by instructions beside it.
     Slot,

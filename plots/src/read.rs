@@ -60,7 +60,7 @@ pub fn read_results(path: &Path) -> Result<ResultsFile, PlotError> {
 /// (use [`read_results`] to be told).
 ///
 /// # Errors
-/// Those of [`read_results`].
+/// The errors of [`read_results`].
 pub fn read_rows(path: &Path) -> Result<Vec<Row>, PlotError> {
     read_results(path).map(|file| file.rows)
 }

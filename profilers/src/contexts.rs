@@ -119,7 +119,7 @@ pub struct ContextTree {
     /// The thread that `stack`, `here` and `expected` are of; 0: none yet.
     thread: u32,
     first_thread: u32,
-    /// Those of all other threads.
+    /// Contexts of all other threads.
     others: FxHashMap<u32, (Stack, NodeId, u64)>,
     /// Stacks of coroutines that wait. They may go on in any thread.
     parked: Parked,

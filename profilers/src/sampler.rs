@@ -121,10 +121,10 @@ impl Sampled {
 pub struct Samplers {
     units: u64,
     periods: Vec<Period>,
-    /// Those of the context whose beats come now.
+    /// Samplers of the context whose beats come now.
     now: Bench,
     here: usize,
-    /// Those of all contexts that have had beats, but for the one whose beats come now.
+    /// Samplers of all contexts that have had beats, but for the one whose beats come now.
     others: Vec<Bench>,
     /// The policies as they were added, for contexts that come later.
     fresh: Vec<Box<dyn Policy>>,
@@ -136,9 +136,9 @@ struct Bench {
     all: Vec<Sampler>,
     /// The samplers by the cycle in which their next sample is due, the earliest first.
     due: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Those whose policies wait for commits.
+    /// Samplers whose policies wait for commits.
     waiting: Vec<usize>,
-    /// Those that count commits, and those that see every beat.
+    /// Samplers that count commits, and samplers that see every beat.
     counting: Vec<usize>,
     watching: Vec<usize>,
 }

@@ -46,7 +46,7 @@ impl Collector {
     /// The rings that it needs.
     ///
     /// # Errors
-    /// As [`Rings::create`].
+    /// Like [`Rings::create`].
     pub fn rings(self) -> Result<Option<Rings>, crate::ShimError> {
         match self {
             Collector::Stack(_) => Ok(None),

@@ -42,7 +42,7 @@ pub struct DistributionResult {
     pub zeros: u64,
     /// Values too large for any bucket, or no numbers.
     pub outside: u64,
-    /// Their mean.
+    /// The mean of the samples.
     pub mean: f64,
     /// The smallest.
     pub min: f64,

@@ -86,7 +86,7 @@ fn observed(request: &Request, role: &str) -> Option<(Result<Session, ShimError>
     Some((session, std::fs::read_to_string(report).unwrap_or_default()))
 }
 
-/// As [`observed`], again if the observer did not get its CPU before the program had ended.
+/// Like [`observed`], again if the observer did not get its CPU before the program had ended.
 fn sampled(request: &Request, role: &str) -> Option<(Session, String)> {
     for _ in 0..20 {
         match observed(request, role)? {

@@ -29,7 +29,7 @@ pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Reads to the end of at most `limit` bytes.
 ///
 /// # Errors
-/// Those of [`read_file`].
+/// The errors of [`read_file`].
 pub fn read_to_end(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source
@@ -45,7 +45,7 @@ pub fn read_to_end(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
 /// Reads a text of at most [`MAX_TEXT_BYTES`].
 ///
 /// # Errors
-/// Those of [`read_file`], and [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+/// The errors of [`read_file`], and [`io::ErrorKind::InvalidData`] for what is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let bytes = read_file(path, MAX_TEXT_BYTES)?;
     String::from_utf8(bytes).map_err(|cause| {

@@ -67,7 +67,7 @@ pub struct TouchDocument {
     pub size: u8,
     /// Requests.
     pub request_events: u64,
-    /// Those for which another core sent the line.
+    /// Accesses for which another core sent the line.
     pub transfer_events: u64,
     /// Cycles from the requests to their answers.
     pub wait_cycles: u64,

@@ -9,7 +9,7 @@ use anyhow::bail;
 
 /// `PT_INTERP`
 const INTERPRETER: u32 = 3;
-/// So much of a file has its headers.
+/// Bytes of a file that hold its headers.
 const HEADER_BYTES: u64 = 4096;
 
 /// What wants a library preloaded.

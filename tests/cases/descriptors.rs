@@ -179,7 +179,7 @@ fn unknown_flags_are_refused_and_holes_are_found() {
     }
 }
 
-/// As Linux gives them natively.
+/// Values that Linux gives natively.
 const CALLS: &str = include_str!("guest/descriptor_calls.txt");
 
 #[test]
@@ -198,7 +198,7 @@ fn files_in_memory_copies_locks_and_pipes_are_those_of_linux() {
     }
 }
 
-/// As Linux gives them natively.
+/// Values that Linux gives natively.
 const SOCKETS: &str = include_str!("guest/sockets.txt");
 
 #[test]

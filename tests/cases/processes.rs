@@ -17,7 +17,7 @@ const CHECKS: [&str; 18] = [
     "status", "nohang", "killed", "fault", "memory", "offset", "pipes", "sigchld", "ignored",
     "groups", "orphans", "vfork", "locks", "shared", "threads", "many", "inherits", "times",
 ];
-/// Those that QEMU's user mode cannot do.
+/// Checks that QEMU's user mode cannot do.
 const MORE_CHECKS: [&str; 4] = ["proc", "reaper", "exec", "spawn"];
 
 fn all_ok(checks: &[&str]) -> String {

@@ -27,7 +27,7 @@ struct Event {
     access: Access,
     /// Its place in an outcome.
     register: Option<usize>,
-    /// Those before it in program order.
+    /// Accesses before it in program order.
     before: Set,
     /// Those whose values its address, its data, and the branches before it depend on.
     address: Set,

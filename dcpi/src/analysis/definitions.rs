@@ -9,7 +9,7 @@ const MOST_BLOCKS: usize = 24;
 /// The instructions that may have written the operands of an instruction last, its own destination included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Definitions {
-    /// Those of the procedure.
+    /// Instructions of the procedure.
     pub writers: Vec<Placed>,
     /// Some may lie in another procedure: in a caller, or in one that was called.
     pub outside: bool,

@@ -21,13 +21,13 @@ impl Spread {
         self.counts.iter().sum()
     }
 
-    /// Their mean over sets.
+    /// The mean over sets.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.sum() as f64 / self.counts.len().max(1) as f64
     }
 
-    /// Their standard deviation, of a sample.
+    /// The standard deviation, of a sample.
     #[must_use]
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();

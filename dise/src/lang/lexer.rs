@@ -67,7 +67,7 @@ pub fn tokens(source: &Source) -> Result<Vec<Token>, DiseError> {
 /// Splits a part of the text, from byte offset `start` to `end`.
 ///
 /// # Errors
-/// As [`tokens`].
+/// Like [`tokens`].
 pub fn tokens_between(source: &Source, start: usize, end: usize) -> Result<Vec<Token>, DiseError> {
     let text = &source.text[..end];
     let mut out = Vec::new();

@@ -44,7 +44,7 @@ impl Collector {
         all
     }
 
-    /// Those that find calls.
+    /// Collectors that find calls.
     pub fn of_calls() -> impl Iterator<Item = Collector> {
         let has_counters = |c: &Collector| matches!(c, Collector::Tag | Collector::Context(_));
         Collector::all()

@@ -61,7 +61,7 @@ impl Order {
     /// results that are there then.
     ///
     /// # Errors
-    /// Those of the run, and [`ClusterError`].
+    /// The errors of the run, and [`ClusterError`].
     pub fn carry_out<T, E: From<ClusterError>>(
         &self,
         folder: &Path,
@@ -97,7 +97,7 @@ impl Order {
 /// Joins what the parts of a run have done into its folder.
 ///
 /// # Errors
-/// As [`merge`].
+/// Like [`merge`].
 pub fn merge_parts(folder: &Path) -> Result<Merged, ClusterError> {
     merge(folder, &part_folders(folder)?)
 }

@@ -236,7 +236,7 @@ impl<R: Record> Records<R> {
     /// Holds what the store at `path` has done, too, without writing it again.
     ///
     /// # Errors
-    /// As [`Records::look`].
+    /// Like [`Records::look`].
     pub fn over(mut self, path: &Path) -> Result<Self, StoreError> {
         let below = Records::look(path)?;
         for (id, record) in below.records {

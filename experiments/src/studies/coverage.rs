@@ -22,7 +22,7 @@ pub const NAME: &str = "coverage";
 
 /// Burst lengths of profiles, in events: one whose insertions most units meet, and one whose few do.
 pub const BURSTS: [u64; 2] = [10, 1];
-/// Their frequency as 1 in n.
+/// The frequency as 1 in n.
 pub const ONE_IN: u64 = 100;
 /// Distances of units. Programs of 5 million instructions have 55 to 450 units then. No constant of sampled timing was set at
 /// one of these.

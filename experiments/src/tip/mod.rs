@@ -30,7 +30,7 @@ use crate::store::StoreError;
 const POLICIES: [&str; 9] = [
     "software", "ibs", "spe", "lci", "nci", "nci-ilp", "pebs", "tip", "tea",
 ];
-/// Those that run on machines of other widths.
+/// Policies that run on machines of other widths.
 const OF_WIDTHS: [&str; 4] = ["lci", "nci", "nci-ilp", "tip"];
 /// Presets of other widths.
 const WIDTHS: [&str; 2] = ["tiny-2wide", "wide-8"];

@@ -471,7 +471,7 @@ impl Collector {
         self.read_from(&process.mem, &process.thread.hart.r)
     }
 
-    /// As [`Collector::read`], from memory and architectural registers that a pipeline shows.
+    /// Like [`Collector::read`], from memory and architectural registers that a pipeline shows.
     ///
     /// # Errors
     /// If the collector is not installed in this memory.
@@ -494,7 +494,7 @@ impl Collector {
         self.read_all_from(&process.mem, &process.thread.hart.r)
     }
 
-    /// As [`Collector::read_all`], from memory and architectural registers that a pipeline shows.
+    /// Like [`Collector::read_all`], from memory and architectural registers that a pipeline shows.
     ///
     /// # Errors
     /// If the collector is not installed in this memory.

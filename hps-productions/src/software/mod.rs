@@ -386,7 +386,7 @@ impl SoftwareCollector {
         self.read_from(&process.mem, &process.thread.hart.r)
     }
 
-    /// As [`SoftwareCollector::read`], from memory. Registers hold nothing of the profile.
+    /// Like [`SoftwareCollector::read`], from memory. Registers hold nothing of the profile.
     ///
     /// # Errors
     /// If the code was not laid out in this memory by this collector.

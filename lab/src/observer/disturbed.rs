@@ -51,7 +51,7 @@ impl Holds {
         run
     }
 
-    /// So many have run.
+    /// Instructions that have run.
     pub fn come_to<E: DecodeEditor>(&mut self, chip: &mut Chip<E, Watch>) {
         let Some(disturbance) = self.disturbance else {
             return;

@@ -159,7 +159,7 @@ pub struct StackRead<'a> {
 pub enum Throttle {
     /// Nothing.
     None,
-    /// So many turns of an empty loop.
+    /// Turns of an empty loop.
     Spin(u64),
     /// It sleeps so many cycles: its context is free meanwhile.
     Sleep(u64),
@@ -182,7 +182,7 @@ pub struct Disturbance {
     /// Instructions of all contexts from one time to the next, in the mean; they are uniform from half to one and a half
     /// of that.
     pub every_instructions: u64,
-    /// So many cycles each time.
+    /// Cycles each time.
     pub cycles: u64,
     /// What the times are drawn with.
     pub seed: u64,

@@ -134,7 +134,7 @@ where
     /// words `see` is given, too.
     ///
     /// # Errors
-    /// Those of [`observe`](Self::observe).
+    /// The errors of [`observe`](Self::observe).
     pub fn observe_stacks(
         self,
         observer: &Observer,
@@ -152,7 +152,7 @@ where
     /// Runs as [`observe`](Self::observe) does, and switches the chip to what `decide` answers to a sample.
     ///
     /// # Errors
-    /// Those of [`observe`](Self::observe).
+    /// The errors of [`observe`](Self::observe).
     pub fn observe_and_operate(
         self,
         observer: &Observer,
@@ -167,7 +167,7 @@ where
     /// Runs as [`observe`](Self::observe) does, with an observer that is held up now and then.
     ///
     /// # Errors
-    /// Those of [`observe`](Self::observe).
+    /// The errors of [`observe`](Self::observe).
     pub fn observe_disturbed(
         self,
         observer: &Observer,
@@ -185,7 +185,7 @@ where
     /// Runs as [`observe`](Self::observe) does, with an observer of calls. `see` is given each call or context.
     ///
     /// # Errors
-    /// Those of [`observe`](Self::observe).
+    /// The errors of [`observe`](Self::observe).
     pub fn observe_calls(
         self,
         observer: &Observer,
@@ -198,7 +198,7 @@ where
     /// has one processor less than the machine, as it has beside any observer.
     ///
     /// # Errors
-    /// Those of [`observe`](Self::observe).
+    /// The errors of [`observe`](Self::observe).
     pub fn unobserved(self, placement: Placement) -> Result<Observed, LabError> {
         let nobody = Observer {
             placement,

@@ -140,7 +140,7 @@ pub fn profiled<'a>(
     Ok(outcome)
 }
 
-/// As [`profiled`], of a program that may end in any way.
+/// Like [`profiled`], of a program that may end in any way.
 ///
 /// # Errors
 /// The program cannot be loaded, or the host refuses memory.

@@ -107,7 +107,7 @@ pub struct OnChip {
     pub run: ChipRun,
     /// Cycles in which the operating system had the parent's context for signals, and for forks.
     pub signal_cycles: u64,
-    /// Those for forks.
+    /// Cycles for forks.
     pub fork_cycles: u64,
     /// Cycles in which the parent waited for a context for its next shadow ([`When::EndToEnd`](super::When::EndToEnd)).
     pub waiting_cycles: u64,

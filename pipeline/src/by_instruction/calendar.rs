@@ -317,7 +317,7 @@ impl Calendar {
         cycle
     }
 
-    /// As [`Self::take`], for a load that may have to wait for a store: `waits` says for a cycle until when. As in
+    /// Like [`Self::take`], for a load that may have to wait for a store: `waits` says for a cycle until when. As in
     /// the cycle-driven core it is asked in each cycle in which the load comes to its turn, which it does
     /// as long as nothing older has found all units of the pool taken. `Err`: in this cycle it begins to
     /// wait, until that one.

@@ -355,7 +355,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 struct Lost {
     from: u64,
     until: u64,
-    /// Those of the first cycle that are used.
+    /// Slots of the first cycle that are used.
     used: u64,
     width: u64,
 }

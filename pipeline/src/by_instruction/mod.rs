@@ -77,7 +77,7 @@ use wrong_path::{Episode, WrongPathStore};
 
 /// Registers that have a name: those up to [`reg::SINK`].
 const REGISTERS: usize = reg::SINK as usize + 1;
-/// Those for integers and floating point, and of them those for integers.
+/// Registers for integers and floating point, and of them those for integers.
 const PROGRAM_REGISTERS: usize = reg::DISE as usize;
 const INTEGER_REGISTERS: usize = reg::FP as usize;
 /// One place for each value of a register number, so that no access needs a check.

@@ -28,7 +28,7 @@ pub struct SelectedEvents(pub Vec<String>);
 leaf!(SelectedEvents);
 
 impl CountersConfig {
-    /// As many as there are.
+    /// The most events that there are.
     pub const MOST: usize = 29;
 
     /// Whether everything is as it is where nothing is said.

@@ -56,7 +56,7 @@ impl MachineConfig {
     /// A preset by its name, or the description in a file.
     ///
     /// # Errors
-    /// Those of [`from_ron`](Self::from_ron); [`ConfigError::Unreadable`];
+    /// The errors of [`from_ron`](Self::from_ron); [`ConfigError::Unreadable`];
     /// [`ConfigError::UnknownPreset`] for a name that is neither a preset nor looks like a file.
     pub fn load(name_or_file: &str) -> Result<Self, ConfigError> {
         let file_like = name_or_file.ends_with(".ron") || Path::new(name_or_file).exists();

@@ -63,9 +63,9 @@ pub struct WriteBufferStats {
 pub struct PrefetchStats {
     /// Lines that it has brought, or that are on their way.
     pub issue_events: u64,
-    /// Those of them that were used.
+    /// Used ones among them.
     pub use_events: u64,
-    /// Those of them that were still on their way then.
+    /// Lines among them that were still on their way then.
     pub late_events: u64,
     /// Lines that made room before anything had used them.
     pub waste_events: u64,
@@ -89,7 +89,7 @@ pub struct CoherenceStats {
     pub upgrade_events: u64,
     /// Lines that another core sent, as it had them exclusively.
     pub transfer_events: u64,
-    /// Those of them that the other core had changed.
+    /// Lines among them that the other core had changed.
     pub changed_transfer_events: u64,
     /// Lines that it lost, since another core writes them.
     pub invalidation_events: u64,

@@ -17,7 +17,7 @@ pub enum MemoryDependence {
     Conservative,
     /// None.
     Aggressive,
-    /// Those of its store set.
+    /// Stores of its store set.
     StoreSets(StoreSets),
     /// All those whose addresses are not known, if it has once read too early.
     StoreWait(StoreWait),

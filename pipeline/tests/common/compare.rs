@@ -193,7 +193,7 @@ impl Outcome {
 
 /// Registers of the program: integer and floating point.
 pub const PROGRAM_REGISTERS: std::ops::Range<u8> = 0..reg::DISE;
-/// Those, and the DISE registers.
+/// The registers of programs, and the DISE registers.
 pub const ALL_REGISTERS: std::ops::Range<u8> = 0..reg::DISE + reg::DISE_COUNT;
 
 /// Instructions that a core has committed, by origin.

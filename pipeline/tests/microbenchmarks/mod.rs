@@ -32,7 +32,7 @@ fn steady(name: &str, change: impl FnOnce(&mut MachineConfig)) -> MachineConfig 
     })
 }
 
-/// Those that issue out of order.
+/// Presets that issue out of order.
 const PRESETS: [&str; 5] = [
     "hps-4wide",
     "tiny-2wide",

@@ -25,7 +25,7 @@ pub(crate) struct HeatMap {
 
 /// Height of a cell where there are few rows, and where there are many.
 const CELL_HEIGHTS: [f64; 2] = [108.0, 62.0];
-/// So many rows are few.
+/// Rows that count as few, at most.
 const FEW_ROWS: usize = 8;
 
 impl HeatMap {

@@ -14,7 +14,7 @@ type Bar = (String, Vec<(String, f64)>);
 /// function, its parts must not be negative; equal part names get equal colours.
 ///
 /// # Errors
-/// Those of [`stacked_bars`].
+/// The errors of [`stacked_bars`].
 pub fn cpi_stack_figure(title: &str, bars: &[Bar]) -> Result<Figure, PlotError> {
     stacked_bars(title, "", "Cycles per instruction", bars)
 }

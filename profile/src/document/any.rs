@@ -71,7 +71,7 @@ impl AnyProfileDocument {
     /// others, see [`KeyRegistry::with`].
     ///
     /// # Errors
-    /// As [`KeyRegistry::read`].
+    /// Like [`KeyRegistry::read`].
     pub fn read(input: impl Read) -> Result<Self, DocumentError> {
         KeyRegistry::builtin().read(input)
     }

@@ -175,7 +175,7 @@ impl Sequitur {
     /// than as many calls of [`Self::push`].
     ///
     /// # Panics
-    /// As [`Self::push`].
+    /// Like [`Self::push`].
     pub fn push_all(&mut self, terminals: &[u64], most_symbols: usize) -> usize {
         let mut numbers = [0; LOOK_AHEAD];
         let mut rest = terminals;

@@ -82,7 +82,7 @@ impl Builder {
         self.location_with(address, disepc, |_| frames.to_vec())
     }
 
-    /// As [`Self::location`], with frames that are looked up only when the address is new.
+    /// Like [`Self::location`], with frames that are looked up only when the address is new.
     ///
     /// # Panics
     /// When a function of the frames is of another builder.

@@ -76,7 +76,7 @@ impl Codes {
 /// The units of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Own {
-    /// Those of the code that took units first.
+    /// Units of the code that took some first.
     units: u64,
     code: Code,
     /// The place in [`ContextUnits::others`] of its first other code, or [`NONE`].

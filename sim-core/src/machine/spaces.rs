@@ -14,7 +14,7 @@ pub(super) struct Spaces {
 }
 
 impl Spaces {
-    /// So many are kept: a pipe of that length loses none.
+    /// Spaces that are kept: a pipe of that length loses none.
     const MOST: usize = 8;
 }
 

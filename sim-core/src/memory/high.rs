@@ -83,7 +83,7 @@ impl Memory {
         }
     }
 
-    /// As [`Memory::page_bytes`], to be changed.
+    /// Like [`Memory::page_bytes`], to be changed.
     pub(super) fn page_bytes_mut(&mut self, pages: Range<usize>) -> &mut [u8] {
         if pages.end <= PAGE_COUNT {
             return &mut self.pages[pages];

@@ -206,7 +206,7 @@ impl Room {
     /// `N` bytes at `addr`.
     ///
     /// # Safety
-    /// They lie inside the room.
+    /// Both lie inside the room.
     #[inline(always)]
     pub(super) unsafe fn array<const N: usize>(&self, addr: u64) -> &[u8] {
         let first = addr as usize;
@@ -218,7 +218,7 @@ impl Room {
     /// `N` bytes at `addr`, to be changed.
     ///
     /// # Safety
-    /// They lie inside the room.
+    /// Both lie inside the room.
     #[inline(always)]
     pub(super) unsafe fn array_mut<const N: usize>(&mut self, addr: u64) -> &mut [u8] {
         let first = addr as usize;

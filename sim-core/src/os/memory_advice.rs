@@ -26,7 +26,7 @@ mod advice {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     Nothing,
-    /// They have their first content again.
+    /// Pages have their first content again.
     Discard {
         even_locked: bool,
     },

@@ -91,7 +91,7 @@ impl Streams {
     /// Reads some bytes, for as long as `left` at most if the run has a limit on its time.
     ///
     /// # Errors
-    /// Those of the host; `EINTR` if there was nothing in time.
+    /// The errors of the host; `EINTR` if there was nothing in time.
     pub(super) fn read(
         &mut self,
         buffer: &mut [u8],
@@ -113,7 +113,7 @@ impl Streams {
     /// Writes bytes, for as long as `left` at most if the run has a limit on its time.
     ///
     /// # Errors
-    /// Those of the host; `EINTR` if there was no room in time.
+    /// The errors of the host; `EINTR` if there was no room in time.
     pub(super) fn write(
         &mut self,
         which: Which,

@@ -26,7 +26,7 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Those of the context on which a run begins.
+    /// Accounts of the context on which a run begins.
     pub(super) fn of_first() -> Accounts {
         Accounts {
             counts_for: Some((1, PID)),

@@ -29,27 +29,27 @@ macro_rules! hardware_events {
 hardware_events! {
     /// Branches, jumps, calls and returns that committed.
     branches;
-    /// Those of them that were mispredicted.
+    /// Mispredicted ones among them.
     branch_misses;
     /// Loads of the level 1 data cache.
     l1d_reads;
-    /// Those of them that missed.
+    /// Misses among them.
     l1d_read_misses;
     /// Stores of the level 1 data cache.
     l1d_writes;
-    /// Those of them that missed.
+    /// Misses among them.
     l1d_write_misses;
     /// Fetches of the level 1 instruction cache.
     l1i_reads;
-    /// Those of them that missed.
+    /// Misses among them.
     l1i_read_misses;
     /// Translations of data addresses.
     dtlb_accesses;
-    /// Those of them that the first-level TLB did not hold.
+    /// Misses of the first-level TLB among them.
     dtlb_misses;
     /// Translations of instruction addresses.
     itlb_accesses;
-    /// Those of them that the first-level TLB did not hold.
+    /// Misses of the first-level TLB among them.
     itlb_misses;
 }
 
@@ -59,7 +59,7 @@ pub enum OfferedEvents {
     /// None: it has neither predictors nor caches.
     #[default]
     None,
-    /// Those of branches: several contexts share the caches.
+    /// Events of branches alone: several contexts share the caches.
     Branches,
     /// All of them.
     All,

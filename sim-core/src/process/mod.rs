@@ -195,7 +195,7 @@ impl Process {
     /// A second process in the same state. Neither sees what the other one does.
     ///
     /// # Errors
-    /// As [`Guest::duplicate`].
+    /// Like [`Guest::duplicate`].
     pub fn duplicate(&mut self) -> Result<Process, DuplicateError> {
         Ok(Process {
             guest: self.guest.duplicate()?,
@@ -251,7 +251,7 @@ impl Process {
         self.follow_as(source, pages, os)
     }
 
-    /// As [`Process::follow`], with an operating system that was made from that of `source`.
+    /// Like [`Process::follow`], with an operating system that was made from that of `source`.
     pub(crate) fn follow_as(
         &mut self,
         source: &mut Process,

@@ -158,7 +158,7 @@ pub enum Input {
     Driver(String),
     /// A file or folder in the unpacked sources, or one that the build made there, by its path.
     Copy(String),
-    /// So many bytes of English-looking text.
+    /// Bytes of English-looking text.
     Text {
         /// Length in bytes.
         bytes: usize,

@@ -18,7 +18,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// calls of [`run`](Self::run) would; nothing else of the run depends on it.
     ///
     /// # Panics
-    /// As [`run`](Self::run).
+    /// Like [`run`](Self::run).
     pub fn run_to_cycle(&mut self, cycle: u64) -> Option<Stop> {
         self.plan_turns();
         if seldom(self.copies.is_some()) {

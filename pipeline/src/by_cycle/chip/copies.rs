@@ -30,7 +30,7 @@ const PACE: u64 = 1000;
 pub struct CopyTerms {
     /// It begins in this cycle.
     pub from_cycle: u64,
-    /// So many instructions of the program, at most.
+    /// Instructions of the program, at most.
     pub instructions: u64,
     /// So many times as long as it runs it takes, at least 1: the rest of the time its context does something that is
     /// not simulated, and fetches nothing.

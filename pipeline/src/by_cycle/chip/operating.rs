@@ -10,7 +10,7 @@ use crate::model::PipelineProbe;
 /// What all cores of a chip can be switched to while they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OperatingPoint {
-    /// Their clock, in MHz.
+    /// The clock of the cores, in MHz.
     pub clock_mhz: u32,
     /// Whether their prefetchers bring lines.
     pub prefetches: bool,

@@ -40,7 +40,7 @@ pub(super) struct Written {
     /// How much of the list that memory keeps has been looked at, and whether each page there had content.
     looked_at: usize,
     listed: FxHashMap<u64, bool>,
-    /// Those that were written for good.
+    /// Pages that were written for good.
     pages: FxHashSet<u64>,
     /// Stores that have been looked at, by position.
     stores: u64,

@@ -21,7 +21,7 @@ pub(super) struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// Those of a study, if it has any.
+    /// Measurements of a study, if it has any.
     pub(super) fn of(records: &'a [UnitRecord], study: &str) -> Option<Numbers<'a>> {
         let of_study = || records.iter().filter(|r| r.study == study);
         let all: Vec<&Measurement> = of_study().flat_map(|r| &r.measurements).collect();
@@ -42,7 +42,7 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// Those that are wanted.
+    /// Measurements that are wanted.
     pub(super) fn only(&self, wanted: impl Fn(&Measurement) -> bool) -> Numbers<'a> {
         Numbers {
             all: self.all.iter().copied().filter(|m| wanted(m)).collect(),

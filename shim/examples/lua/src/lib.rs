@@ -81,7 +81,7 @@ unsafe fn tag_of(state: *mut lua_State, ar: *mut lua_Debug) -> u64 {
 /// Names a function that was never seen before.
 ///
 /// # Safety
-/// As [`tag_of`], with "S" filled in.
+/// Like [`tag_of`], with "S" filled in.
 unsafe fn new_tag(state: *mut lua_State, ar: *mut lua_Debug, is_c: bool) -> u64 {
     // SAFETY: as the caller promises; "n" fills `name` with null or a string that ends with a zero
     // byte.

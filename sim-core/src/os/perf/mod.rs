@@ -75,7 +75,7 @@ pub(super) struct Event {
     /// The part of it that `PERF_EVENT_IOC_RESET` has taken away.
     taken: u64,
     enabled_ns: Tally,
-    /// Those that have this one as their leader.
+    /// Events that have this one as their leader.
     followers: Vec<PerfFile>,
     /// If it takes samples.
     sampling: Option<Sampling>,

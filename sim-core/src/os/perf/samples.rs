@@ -22,7 +22,7 @@ const MOST_IN_NS: u64 = 64;
 /// What a period is one of.
 #[derive(Clone, Copy, Debug)]
 enum Every {
-    /// So many events.
+    /// A number of events.
     Events(u64),
     /// So many nanoseconds of the thread's own time: the field `freq`.
     Nanoseconds(u64),

@@ -49,7 +49,7 @@ pub enum ProcessRule {
 }
 
 impl ProcessRule {
-    /// So many processes at a time where nothing else is asked for.
+    /// Processes at a time where nothing else is asked for.
     pub const MOST: u32 = 128;
     /// What stands in the way where nobody says that children can be simulated.
     pub(crate) const BY_DEFAULT: ProcessRule = ProcessRule::Refused("a run of this kind");

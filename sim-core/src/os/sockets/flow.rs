@@ -9,7 +9,7 @@ use super::network::{Message, Network, Piece, State, Style};
 pub(super) const ROOM_BYTES: usize = 212_992;
 /// What all sockets together keep for the guest at most, in bytes.
 const MOST_BYTES: usize = 64 << 20;
-/// So much is counted for each message beside its bytes.
+/// Bytes that are counted for each message beside its own.
 const MESSAGE_BYTES: usize = 64;
 /// Messages that wait for the receiver of a Unix datagram socket (Linux `net.unix.max_dgram_qlen`).
 const MOST_MESSAGES: usize = 10;

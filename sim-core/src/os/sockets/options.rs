@@ -92,7 +92,7 @@ impl Linux {
             SocketOption::Buffer => (value * 2).clamp(2304, 2 * ROOM_BYTES as u64),
             _ => value,
         };
-        /// So many different options one socket keeps.
+        /// Options that one socket keeps.
         const MOST: usize = 64;
         if socket.options.len() < MOST || socket.options.contains_key(&(level, number)) {
             socket.options.insert((level, number), kept);

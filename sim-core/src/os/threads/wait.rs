@@ -248,7 +248,7 @@ impl Linux {
     }
 
     fn what_threads_wait_for(&self) -> String {
-        /// So many threads are named.
+        /// Threads that are named, at most.
         const NAMED: usize = 8;
         let waits = |(os, thread): (&Linux, &Thread)| match &thread.blocked {
             _ if os.is_stopped() => "a signal that lets its stopped process go on".to_string(),
