@@ -1,6 +1,7 @@
 //! The rules of the repository itself: sizes of files, which crate may know which, and documents that name
 //! only files that exist.
 
+#[path = "house/book/mod.rs"]
 mod book;
 
 use std::collections::{BTreeMap, BTreeSet};
