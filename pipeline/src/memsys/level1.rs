@@ -143,8 +143,10 @@ impl Level1 {
     ) -> Result<(u64, Level), u64> {
         let line = addr >> self.line_shift;
         let known = now + delay + self.hit_cycles;
-        let by = link.requester(self.want(write));
-        let (ready, level) = if self.tags.access(line, write, by) {
+        // Who asks is worked out only where a policy may want to know it.
+        let is_there = self.tags.use_recent(line, write)
+            || (self.tags).search(line, write, link.requester(self.want(write)));
+        let (ready, level) = if is_there {
             match self.mshrs.find(now, line) {
                 None => (known, Level::L1),
                 Some(primary) => {

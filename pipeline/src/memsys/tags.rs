@@ -121,12 +121,19 @@ impl Tags {
     /// Uses a line. False if it is not there.
     #[inline]
     pub fn access(&mut self, line: u64, write: bool, by: Requester) -> bool {
-        self.use_newest(line, write) || self.use_second(line, write) || self.search(line, write, by)
+        self.use_recent(line, write) || self.search(line, write, by)
+    }
+
+    /// Uses a line if it is one of the two newest of its set, with LRU. `false` for any other line, and then nothing has
+    /// changed.
+    #[inline]
+    pub fn use_recent(&mut self, line: u64, write: bool) -> bool {
+        self.use_newest(line, write) || self.use_second(line, write)
     }
 
     /// [`access`](Self::access) of a line that may be anywhere in its set.
     #[inline(never)]
-    fn search(&mut self, line: u64, write: bool, by: Requester) -> bool {
+    pub fn search(&mut self, line: u64, write: bool, by: Requester) -> bool {
         let wanted = (line << LINE_SHIFT) | VALID;
         let number = self.set_of(line);
         let first = number * self.ways;
