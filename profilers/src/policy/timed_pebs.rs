@@ -1,8 +1,9 @@
 //! Timed PEBS: a precise record at random instructions that holds how long the record's instruction kept retirement waiting.
 //!
 //! Since Alder Lake's small cores and Meteor Lake, a record has a *retire latency*: the cycles between the retirement of
-//! the instruction before and its own (Intel SDM volume 3, "Retire Latency"; perf's `retire_lat`). Instructions that are
-//! drawn at random and weighted by it give time-proportional profiles, without hardware that watches every cycle.
+//! the instruction before and its own (Intel SDM volume 3, "Retire Latency"; perf's `retire_lat`). Were the
+//! instruction itself recorded that the counter draws at random, weights would be time-proportional without hardware that
+//! watches every cycle.
 //!
 //! Assumed: as for `pebs-pdir`, the record is of the first instruction of the first group that retires behind the
 //! overflow; the others of a group have a latency of zero and are never recorded. So a group's weight goes to its first
