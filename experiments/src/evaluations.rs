@@ -2,7 +2,7 @@
 
 use crate::evaluations::Here::{Judged, NotCovered, Shown};
 
-/// What stands here of a part of an evaluation.
+/// State of one part of an evaluation in this project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Here {
     /// A claim holds a number against it, with a verdict.
@@ -18,9 +18,9 @@ pub enum Here {
 pub struct Part {
     /// Which: `Figure 7(a)`.
     pub of: &'static str,
-    /// What it shows.
+    /// Title of what it shows.
     pub shows: &'static str,
-    /// What stands here.
+    /// State of it in this project.
     pub here: Here,
 }
 
@@ -31,7 +31,7 @@ pub struct Evaluation {
     pub name: Option<&'static str>,
     /// Authors, title, where and when.
     pub paper: &'static str,
-    /// Its parts.
+    /// Figures and tables that belong to it.
     pub parts: &'static [Part],
 }
 
@@ -331,7 +331,7 @@ mod tests {
                     Judged | Shown => "it is there",
                 };
                 assert!(part.of.len() > 5 && why.len() > 5, "{part:?}");
-                // What no study repeats has neither claims nor a report.
+                // A part that no study repeats has neither claims nor a report.
                 let is_there = !matches!(part.here, NotCovered(_));
                 assert!(!is_there || evaluation.name.is_some(), "{part:?}");
             }

@@ -20,7 +20,7 @@ use crate::ran::{Ran, Timing};
 /// What is to be learned of a run beside its cycles.
 #[derive(Default)]
 pub struct Watch {
-    /// What to keep of calling contexts; `None`: they are not followed.
+    /// Bounds on the calling contexts that are kept; `None`: they are not followed.
     pub contexts: Option<Detail>,
     /// To which row the instructions go that a decode-stage editor puts in.
     pub charge: Charge,

@@ -47,7 +47,7 @@ pub(crate) fn demangle(name: &str) -> Option<String> {
     String::from_utf8(reader.out).ok()
 }
 
-/// What was read: nothing but where the reader is, and what it has written.
+/// Result of reading a part. The reader itself holds where it is and what it has written.
 type Read = Option<()>;
 
 /// A name, and what has been written for its beginning. A part of it that does not follow the grammar gives `None`;
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
                     if shows_this {
                         reader.write_modifiers(modifiers)?;
                     }
-                    // What it returns, or the next symbol.
+                    // The function's result type follows, or the next symbol.
                     (reader.at < reader.name.len()).then_some(())
                 });
             }
@@ -287,7 +287,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a compiler makes for the symbol whose name is before: the title of it, and the length of the identifier.
+    /// Looks up what a compiler makes for the symbol whose name stands before: its title, and the identifier's length.
     fn made_by_compiler(&self) -> Option<(&'static str, usize)> {
         let all = [
             ("6__initZ", "initializer for "),

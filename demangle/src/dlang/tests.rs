@@ -219,7 +219,7 @@ fn names_that_double_have_a_bound() {
             assert_eq!(read(&name), name);
         }
     }
-    // What a function returns is read, but written nowhere.
+    // A function's result type is read, but written nowhere.
     let returned = |times| {
         let type_ = doubled("B1a", tuple, times);
         format!("_D3fooFZ{}", &type_["_D3foo".len()..])

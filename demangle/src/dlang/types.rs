@@ -163,7 +163,7 @@ impl Reader<'_> {
         self.write_modifiers(modifiers)
     }
 
-    /// What comes next of `const`, `immutable`, `shared` and `inout`.
+    /// Reads the next of `const`, `immutable`, `shared` and `inout`.
     pub(super) fn modifiers(&mut self) -> Option<Range> {
         let begin = self.at;
         while self.take("O") || self.take("Ng") {}

@@ -1,5 +1,5 @@
-//! A chip: processors, what they share, and the clock. How several of them take turns is in [`turns`], and what contexts
-//! of one core get of it in [`hardware_threads`].
+//! A chip: processors, what they share, and the clock. How several of them take turns is in [`scheduler`], and what
+//! contexts of one core get of it in [`hardware_threads`].
 
 mod contents;
 mod copies;

@@ -4,7 +4,26 @@
 
 #include "ring.h"
 
-static char maps_text[65536];
+static char text_read[65536];
+
+/* Calls `take` for each line of a file, without the line's end. */
+static void read_lines(const char *path, void (*take)(const char *line)) {
+  int64_t fd = kernel(NR_open, path, 0, 0, 0), got;
+  uint64_t kept = 0;
+  if (fd < 0) return;
+  while ((got = kernel(NR_read, fd, text_read + kept, sizeof text_read - 1 - kept, 0)) > 0) {
+    char *line = text_read, *end = text_read + kept + got;
+    for (char *at = line; at < end; at++) {
+      if (*at != '\n') continue;
+      *at = 0;
+      take(line);
+      line = at + 1;
+    }
+    kept = (uint64_t)(end - line);
+    copy_bytes(text_read, line, kept);
+  }
+  kernel(NR_close, fd, 0, 0, 0);
+}
 
 static uint64_t hexadecimal(const char **at) {
   uint64_t value = 0;
@@ -46,22 +65,8 @@ static void take_lock(const char *at) {
 }
 
 static void read_locks(void) {
-  int64_t fd = kernel(NR_open, "/proc/locks", 0, 0, 0), got;
-  uint64_t kept = 0;
   locked_files = 0;
-  if (fd < 0) return;
-  while ((got = kernel(NR_read, fd, maps_text + kept, sizeof maps_text - 1 - kept, 0)) > 0) {
-    char *line = maps_text, *end = maps_text + kept + got;
-    for (char *at = line; at < end; at++) {
-      if (*at != '\n') continue;
-      *at = 0;
-      take_lock(line);
-      line = at + 1;
-    }
-    kept = (uint64_t)(end - line);
-    copy_bytes(maps_text, line, kept);
-  }
-  kernel(NR_close, fd, 0, 0, 0);
+  read_lines("/proc/locks", take_lock);
 }
 
 /* Whether the program could miss that a mapping keeps the description of its file open: it has the file open still, and
@@ -122,34 +127,23 @@ static void take_line(const char *line, int collects) {
   to_copy[to_copy_count++] = r;
 }
 
-static void read_maps(int collects) {
-  int64_t fd = kernel(NR_open, "/proc/self/maps", 0, 0, 0), got;
-  uint64_t kept = 0;
+static void take_shared_too(const char *line) { take_line(line, 1); }
+static void take_executable(const char *line) { take_line(line, 0); }
+
+static void read_maps(void (*take)(const char *line)) {
   executables = 0;
   ranges_are_stale = 0;
   if (slot) slot->maps_bytes = 0;
-  if (fd < 0) return;
-  while ((got = kernel(NR_read, fd, maps_text + kept, sizeof maps_text - 1 - kept, 0)) > 0) {
-    char *line = maps_text, *end = maps_text + kept + got;
-    for (char *at = line; at < end; at++) {
-      if (*at != '\n') continue;
-      *at = 0;
-      take_line(line, collects);
-      line = at + 1;
-    }
-    kept = (uint64_t)(end - line);
-    copy_bytes(maps_text, line, kept);
-  }
-  kernel(NR_close, fd, 0, 0, 0);
+  read_lines("/proc/self/maps", take);
 }
 
-static void read_ranges(void) { read_maps(0); }
+static void read_ranges(void) { read_maps(take_executable); }
 
 /* Puts copies in place of memory that others see: a mapping keeps its file as a descriptor does. */
 static void own_memory(void) {
   uint64_t most = UINT64_C(256) << 20;
   read_locks();
-  read_maps(1);
+  read_maps(take_shared_too);
   for (unsigned i = 0; i < to_copy_count; i++) {
     uint64_t bytes = to_copy[i].end - to_copy[i].start;
     void *copy = bytes <= most ? map_memory(0, bytes, PROT_RW, MAP_PRIVATE_ANONYMOUS) : 0;
