@@ -4,7 +4,6 @@
 
 #include "signals.h"
 
-static int is_shadow;
 /* Instructions to the end of the sample. */
 static int64_t remaining = INT64_MAX;
 static uint64_t instructions, events;

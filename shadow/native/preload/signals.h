@@ -12,7 +12,6 @@
 
 static void put_break(void);
 static void close_slot(enum ending ending, uint32_t detail);
-static int is_shadow;
 
 static volatile uint32_t pending;
 static uint8_t pending_info[128];
