@@ -171,7 +171,7 @@ fn competition(data: &Data<'_>, machine: &str) -> Draft {
         found: of("overhead_ratio")
             .zip(of(Part::Shared.measure()))
             .map(|(whole, shared)| {
-                let verdict = rule.judge(shared / whole, "");
+                let verdict = rule.judge(shared / whole.max(f64::MIN_POSITIVE), "");
                 let here = format!("{:.1}% of {:.1}% slowdown", 100.0 * shared, 100.0 * whole);
                 (here, verdict)
             }),
