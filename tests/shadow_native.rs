@@ -314,11 +314,19 @@ fn shadows_end_with_a_supervisor_that_is_killed_and_none_comes_after() {
     supervisor.kill().expect("it is ours");
     supervisor.wait().expect("it ends");
     assert_eq!(wait_for(&program, |count| count == 1), [first]);
-    // It goes on for many of its timer's periods, alone.
+    // It goes on for many of its timer's periods, alone. A fork that had begun when the supervisor ended may come to its
+    // end now: that one shadow sees that it has no supervisor and ends.
+    let mut late = std::collections::HashSet::new();
     for _ in 0..30 {
         std::thread::sleep(std::time::Duration::from_millis(2));
-        assert_eq!(processes_of(&program), [first]);
+        late.extend(
+            processes_of(&program)
+                .into_iter()
+                .filter(|pid| *pid != first),
+        );
     }
+    assert!(late.len() <= 1, "{late:?} came after {first} was alone");
+    assert_eq!(wait_for(&program, |count| count == 1), [first]);
     kill(first);
     wait_for(&program, |count| count == 0);
 }
