@@ -56,9 +56,17 @@ pub const EVALUATIONS: &[Evaluation] = &[
             ),
             part("Figure 6", "statistics of the benchmarks", Shown),
             part("Figure 7", "what collecting costs, by part", Judged),
-            part("Figure 8", "accuracy of hot methods", Judged),
-            part("Figure 9", "accuracy of hot call pairs", Judged),
-            part("Figure 10", "accuracy of hot data streams", Judged),
+            part(
+                "Figure 8",
+                "accuracy against overhead, means over programs",
+                Judged,
+            ),
+            part("Figure 9", "the same of each program", Shown),
+            part(
+                "Figure 10",
+                "accuracy by burst length and frequency",
+                Judged,
+            ),
         ],
     },
     Evaluation {
@@ -97,10 +105,14 @@ pub const EVALUATIONS: &[Evaluation] = &[
             ),
             part("TIP, abstract", "greatest errors of NCI and TIP", Judged),
             part("TEA, abstract", "mean errors of IBS, SPE and TEA", Judged),
-            part("errors by program, block and function", "", Shown),
             part(
+                "TIP and TEA, evaluation",
+                "errors by program, block and function",
+                Shown,
+            ),
+            part(
+                "TIP and TEA, hardware",
                 "overhead and bits of hardware",
-                "",
                 NotCovered(
                     "the costs of records are this lab's (hps leaderboard); area and power are not modelled",
                 ),
@@ -319,6 +331,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::claims::{self, Claim};
+    use crate::table::Table;
+    use crate::{callgraphs, dcpi, shadow, shim, tip};
 
     #[test]
     fn each_evaluation_and_each_part_says_what_it_is() {
@@ -334,6 +349,73 @@ mod tests {
                 // A part that no study repeats has neither claims nor a report.
                 let is_there = !matches!(part.here, NotCovered(_));
                 assert!(!is_there || evaluation.name.is_some(), "{part:?}");
+            }
+        }
+    }
+
+    /// The claims of a paper, of which nothing was measured.
+    fn claims_of(name: &str) -> Vec<Claim> {
+        let table = Table::of(&[], "riscv64");
+        match name {
+            "hps-2005" => claims::unmeasured("riscv64"),
+            "tip-2021" => tip::claims(&tip::Data::of(&[], "riscv64", "hps-4wide", 1000), "riscv64"),
+            "dcpi-1997" => dcpi::claims(&table, "riscv64"),
+            "shadow-2007" => shadow::claims(&shadow::Data::of(&[], "riscv64", &[1, 2]), "riscv64"),
+            "shim-2015" => shim::all_claims(&table, "riscv64"),
+            "callgraphs-2015" => callgraphs::claims(&table, "riscv64"),
+            other => panic!("{other} has no claims"),
+        }
+    }
+
+    /// What a text cites: words and numbers that name a figure, a table or a section, in lower case, as `figure 4(c)`.
+    fn cited(text: &str) -> BTreeSet<String> {
+        let text = text
+            .to_lowercase()
+            .replace("figures", "figure")
+            .replace("tables", "table");
+        let text = text.replace("sections", "section").replace([',', ';'], " ");
+        let (mut kind, mut all) = ("", BTreeSet::new());
+        for word in text.split_whitespace() {
+            let word = word.trim_matches(['(', '.', '"']);
+            match word {
+                "figure" => kind = "figure",
+                "table" => kind = "table",
+                "section" => kind = "section",
+                "abstract" | "abstract)" => drop(all.insert("abstract".to_string())),
+                number if number.starts_with(|c: char| c.is_ascii_digit()) => {
+                    // A parenthesis that the number does not open closes the citation.
+                    let open = number.matches('(').count();
+                    let number = match number.matches(')').count() > open {
+                        true => &number[..number.len() - 1],
+                        false => number,
+                    };
+                    all.insert(format!("{kind} {number}"));
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_said_to_be_judged_is_cited_by_a_claim_with_a_rule() {
+        let all = EVALUATIONS.iter().filter_map(|e| Some((e.name?, e.parts)));
+        for (name, parts) in all {
+            let claims = claims_of(name);
+            let judged = claims
+                .iter()
+                .filter(|claim| !claim.rule.starts_with("not covered"));
+            let mut judged: BTreeSet<String> =
+                judged.flat_map(|claim| cited(&claim.paper)).collect();
+            // A claim about a part of a figure is one about the figure.
+            let whole = |of: &String| Some(of.split_once('(')?.0.to_string());
+            judged.extend(judged.iter().filter_map(whole).collect::<Vec<_>>());
+            for part in parts.iter().filter(|part| part.here == Judged) {
+                let wanted = cited(part.of);
+                assert!(
+                    !wanted.is_disjoint(&judged),
+                    "{name}: {part:?} in {judged:?}"
+                );
             }
         }
     }

@@ -1,547 +1,454 @@
 //! The thesis's claims, and what its author could not see, held against what was measured.
 
-use crate::claims::band::{Band, Rule, Trend, Unit};
-use crate::claims::{Claim, Draft, Section, Verdict};
+use crate::claims::band::{Band, Unit};
+use crate::claims::rule::{Condition, all, falls, is_in, near, rises};
+use crate::claims::statement::{Number, Statement, of_all, plain, points, ratio, ratio_to};
+use crate::claims::{BAND, Claim, Section};
 use crate::correlation::rank_correlation;
-use crate::found::Found;
+use crate::table::{Table, paired};
 
 /// All claims for one instruction set.
 #[must_use]
-pub fn claims(found: &Found<'_>, isa: &str) -> Vec<Claim> {
-    let all = [
-        tag_cost(found),
-        context_cost(found),
-        deeper_is_slower(found),
-        stack_pushes_cost_nothing(found),
-        stack_accuracy(found),
-        depth_does_not_matter(found),
-        depth_matters_when_slow(found),
-        invalid_edges(found),
-        bursts_beat_samples(found),
-        faster_timers_gain_little(found),
-        larger_rings(found),
-        rings_beat_stacks(found),
-        rings_beat_bursts(found),
-        rings_need_no_speed(found),
-        orphans(found),
-        seen_calls_make_accuracy(found),
-        undetectable(found),
-        every_invalid_edge_is_explained(found),
-        time_weighted(found),
-        hps_beside(found),
-    ];
-    all.into_iter().map(|draft| draft.of(isa)).collect()
+pub fn claims(table: &Table<'_>, isa: &str) -> Vec<Claim> {
+    of_all(statements(table), isa)
+}
+
+fn statements(table: &Table<'_>) -> [Statement; 20] {
+    [
+        tag_cost(table),
+        context_cost(table),
+        deeper_is_slower(table),
+        stack_pushes_cost_nothing(table),
+        stack_accuracy(table),
+        depth_does_not_matter(table),
+        depth_matters_when_slow(table),
+        invalid_edges(table),
+        bursts_beat_samples(table),
+        faster_timers_gain_little(table),
+        larger_rings(table),
+        rings_beat_stacks(table),
+        rings_beat_bursts(table),
+        rings_need_no_speed(table),
+        orphans(table),
+        seen_calls_make_accuracy(table),
+        undetectable(table),
+        every_invalid_edge_is_explained(table),
+        time_weighted(table),
+        hps_beside(table),
+    ]
 }
 
 const FAST: &str = "wait=0";
 const INTERRUPTS: &str = "wait=10000";
 const MILLISECOND: &str = "wait=100000";
+const WAITS: [&str; 4] = [FAST, "wait=1000", INTERRUPTS, MILLISECOND];
+/// The three periods of the thesis, and how a claim calls them.
+const PERIODS: [(&str, &str); 3] = [
+    (FAST, "as fast as possible"),
+    (INTERRUPTS, "with 10,000 cycles of sleep"),
+    (MILLISECOND, "with 100,000 cycles of sleep"),
+];
 
-fn percent(share: f64) -> String {
-    format!("{:.1}%", 100.0 * share)
+fn overhead(table: &Table<'_>, scheme: &str, setting: &str) -> Option<f64> {
+    table.mean(scheme, setting, "overhead_ratio")
 }
 
-fn within(value: f64, of: f64) -> bool {
-    Band::near(of, 0.25, Unit::Ratio).contains(value)
+fn accuracy(table: &Table<'_>, scheme: &str, setting: &str) -> Option<f64> {
+    table.mean(scheme, setting, "accuracy_ratio")
 }
 
-fn draft(
-    section: Section,
-    claim: &str,
-    paper: &str,
-    rule: &str,
-    found: Option<(String, Verdict)>,
-) -> Draft {
-    Draft {
-        section,
-        claim: claim.to_string(),
-        paper: paper.to_string(),
-        rule: rule.to_string(),
-        found,
-    }
+/// One number less another.
+fn less(more: Option<f64>, by: Option<f64>) -> Option<f64> {
+    Some(more? - by?)
 }
 
-/// Confirmed if it is so, not confirmed if not.
-fn so(is_so: bool) -> Verdict {
-    match is_so {
-        true => Verdict::Confirmed,
-        false => Verdict::NotConfirmed,
-    }
+/// Points of percent that shares may be apart.
+fn within_points(most: f64, of: impl Into<Vec<usize>>) -> Condition {
+    Condition::Apart(of.into(), most / 100.0, Unit::Ratio)
 }
 
-fn overhead(found: &Found<'_>, scheme: &str, setting: &str) -> Option<f64> {
-    found.mean(scheme, setting, "overhead_ratio")
-}
-
-fn accuracy(found: &Found<'_>, scheme: &str, setting: &str) -> Option<f64> {
-    found.mean(scheme, setting, "accuracy_ratio")
-}
-
-fn tag_cost(found: &Found<'_>) -> Draft {
-    let at = |setting| overhead(found, "tag", setting);
-    draft(
+fn tag_cost(table: &Table<'_>) -> Statement {
+    let at = |setting| ratio(overhead(table, "tag", setting));
+    let nothing = || is_in(1, Band::below(0.01, Unit::Ratio));
+    Statement::new(
         Section::Cost,
         "IPC by one tag costs much as fast as possible, little at 200,000 cycles, nothing at a millisecond",
-        "about 40% at 200 cycles, none at 1 ms (section 3.3.2)",
-        "mean overheads over programs as fast as possible and with 100,000 cycles of sleep: confirmed if the first is 30 to 50% \
-         and the second below 1%, differs if it falls below 1%, not confirmed if the second is more",
-        at(FAST).zip(at(MILLISECOND)).map(|(fast, slow)| {
-            let verdict = match (within(fast, 0.4), slow < 0.01) {
-                (true, true) => Verdict::Confirmed,
-                (false, true) => Verdict::Differs(
-                    "counter reads serialize the observer, and leave the core to the program"
-                        .to_string(),
-                ),
-                _ => Verdict::NotConfirmed,
-            };
-            (format!("{} and {}", percent(fast), percent(slow)), verdict)
-        }),
+        "about 40% at 200 cycles, none at 1 ms (section 3.3.2, figure 3.2)",
+    )
+    .over("mean overheads over programs")
+    .number("as fast as possible", at(FAST))
+    .number("with 100,000 cycles of sleep", at(MILLISECOND))
+    .confirmed(all([near(0, 0.4), nothing()]))
+    .differs(
+        nothing(),
+        "counter reads serialize the observer, and leave the core to the program",
     )
 }
 
-fn context_cost(found: &Found<'_>) -> Draft {
-    let at = |scheme| overhead(found, scheme, FAST);
-    let all = at("tag").zip(at("context-2")).zip(at("context-full"));
-    draft(
+fn context_cost(table: &Table<'_>) -> Statement {
+    let at = |scheme| ratio(overhead(table, scheme, FAST));
+    Statement::new(
         Section::Cost,
         "calling contexts cost no more than one tag",
         "\"very similar\" (section 3.4.4), though 65.4 to 69.9% (Table 3.1) against about 40%",
-        "mean overheads over programs as fast as possible: confirmed if two tags and the whole context are within 5 points \
-         of one tag, not confirmed if one of them is not",
-        all.map(|((tag, two), whole)| {
-            let is_near = |of: f64| (of - tag).abs() <= 0.05;
-            let here = format!(
-                "one {}, two {}, all {}",
-                percent(tag),
-                percent(two),
-                percent(whole)
-            );
-            (here, so(is_near(two) && is_near(whole)))
-        }),
     )
+    .over("mean overheads over programs as fast as possible")
+    .number("with one tag", at("tag"))
+    .number("with two", at("context-2"))
+    .number("with the whole context", at("context-full"))
+    .confirmed(all([
+        within_points(5.0, [0, 1]),
+        within_points(5.0, [0, 2]),
+    ]))
 }
 
-fn deeper_is_slower(found: &Found<'_>) -> Draft {
-    let at = |scheme| found.mean(scheme, FAST, "period_cycles");
-    let all = at("context-2")
-        .zip(at("context-10"))
-        .zip(at("context-full"));
-    draft(
+fn deeper_is_slower(table: &Table<'_>) -> Statement {
+    let at = |scheme| plain(0, table.mean(scheme, FAST, "period_cycles"));
+    Statement::new(
         Section::Cost,
         "the more context, the longer the shortest period",
         "200, 300 and 350 cycles for 2, 10 and all (Table 3.1)",
-        &Trend::Rises.text("mean periods over programs as fast as possible, of 2, 10 and all"),
-        all.map(|((two, ten), full)| {
-            (
-                format!("{two:.0}, {ten:.0} and {full:.0} cycles"),
-                Trend::Rises.judge(&[two, ten, full]),
-            )
-        }),
     )
+    .over("mean periods in cycles over programs as fast as possible")
+    .number("for 2", at("context-2"))
+    .number("for 10", at("context-10"))
+    .number("for all", at("context-full"))
+    .confirmed(rises([0, 1, 2]))
 }
 
-fn stack_pushes_cost_nothing(found: &Found<'_>) -> Draft {
-    let rule = Rule::new(
-        "mean overhead over programs of a stack that nobody reads",
-        Band::below(0.01, Unit::Ratio),
-    )
-    .differs(Band::below(0.1, Unit::Ratio));
-    draft(
+fn stack_pushes_cost_nothing(table: &Table<'_>) -> Statement {
+    Statement::new(
         Section::Cost,
         "maintaining the tag stack costs nothing",
         "0.0% without sampling (Table 3.1)",
-        &rule.text(),
-        overhead(found, "stack-full", "alone").map(|cost| {
-            let how = "programs here call more often than JavaScript does";
-            (percent(cost), rule.judge(cost, how))
-        }),
+    )
+    .over("mean overhead over programs of a stack that nobody reads")
+    .is(ratio(overhead(table, "stack-full", "alone")))
+    .confirmed(is_in(0, Band::below(0.01, Unit::Ratio)))
+    .differs(
+        is_in(0, Band::below(0.1, Unit::Ratio)),
+        "programs here call more often than JavaScript does",
     )
 }
 
-fn stack_accuracy(found: &Found<'_>) -> Draft {
-    let at = |setting| accuracy(found, "stack-full", setting);
-    draft(
+/// A claim about numbers at the thesis's three periods.
+fn at_periods(statement: Statement, of: impl Fn(&str) -> Number) -> Statement {
+    (PERIODS.into_iter()).fold(statement, |statement, (setting, name)| {
+        statement.number(name, of(setting))
+    })
+}
+
+fn stack_accuracy(table: &Table<'_>) -> Statement {
+    let statement = Statement::new(
         Section::Accuracy,
         "a tag stack is accurate only as fast as possible",
         "79.4%, 39.3% and 22.7% as fast as possible, at interrupts' period and at 1 ms (Table 4.1)",
-        "means over programs with the whole stack: confirmed if all three are within 25% of the thesis's, differs if they \
-         fall, not confirmed if they do not",
-        at(FAST)
-            .zip(at(INTERRUPTS))
-            .zip(at(MILLISECOND))
-            .map(|((fast, middle), slow)| {
-                let verdict = if within(fast, 0.794) && within(middle, 0.393) && within(slow, 0.227)
-                {
-                    Verdict::Confirmed
-                } else if fast > middle && middle > slow {
-                    Verdict::Differs("other periods in calls".to_string())
-                } else {
-                    Verdict::NotConfirmed
-                };
-                (
-                    format!(
-                        "{}, {} and {}",
-                        percent(fast),
-                        percent(middle),
-                        percent(slow)
-                    ),
-                    verdict,
-                )
-            }),
     )
+    .over("means over programs with the whole stack");
+    at_periods(statement, |setting| {
+        ratio(accuracy(table, "stack-full", setting))
+    })
+    .confirmed(all([near(0, 0.794), near(1, 0.393), near(2, 0.227)]))
+    .differs(falls([0, 1, 2]), "other periods in calls")
 }
 
-fn depth_does_not_matter(found: &Found<'_>) -> Draft {
-    let at = |scheme| accuracy(found, scheme, FAST);
-    let all = at("stack-2").zip(at("stack-10")).zip(at("stack-full"));
-    draft(
+fn depth_does_not_matter(table: &Table<'_>) -> Statement {
+    let at = |scheme| ratio(accuracy(table, scheme, FAST));
+    Statement::new(
         Section::Accuracy,
         "as fast as possible, two elements of the stack tell as much as all",
         "82.2%, 82.3% and 79.4% for 2, 10 and all (Table 4.1)",
-        "means over programs: confirmed if they are within 5 points of each other, not confirmed if they are not",
-        all.map(|((two, ten), full)| {
-            let (least, most) = (two.min(ten).min(full), two.max(ten).max(full));
-            let here = format!("{}, {} and {}", percent(two), percent(ten), percent(full));
-            (here, so(most - least <= 0.05))
-        }),
+    )
+    .over("means over programs")
+    .number("with 2", at("stack-2"))
+    .number("with 10", at("stack-10"))
+    .number("with all", at("stack-full"))
+    .confirmed(within_points(5.0, [0, 1, 2]))
+}
+
+/// A claim that one scheme is more accurate than another, at interrupts' period and at 1 ms.
+fn better_at_both(
+    table: &Table<'_>,
+    (claim, paper): (&str, &str),
+    (worse, worse_name): (&str, &str),
+    (better, better_name): (&str, &str),
+) -> Statement {
+    let statement =
+        Statement::new(Section::Accuracy, claim, paper).over("mean accuracies over programs");
+    (PERIODS[1..].iter())
+        .fold(statement, |statement, (setting, period)| {
+            let of = |scheme| ratio(accuracy(table, scheme, setting));
+            statement
+                .number(format!("{worse_name} {period}"), of(worse))
+                .number(format!("{better_name} {period}"), of(better))
+        })
+        .confirmed(all([Condition::Above(1, 0), Condition::Above(3, 2)]))
+}
+
+fn depth_matters_when_slow(table: &Table<'_>) -> Statement {
+    better_at_both(
+        table,
+        (
+            "when sampling is slow, more of the stack tells more",
+            "36.7% and 39.3% at interrupts' period, 20.8% and 22.7% at 1 ms, for 2 and all (Table 4.1)",
+        ),
+        ("stack-2", "of 2"),
+        ("stack-full", "of all"),
     )
 }
 
-fn depth_matters_when_slow(found: &Found<'_>) -> Draft {
-    let at = |scheme, setting| accuracy(found, scheme, setting);
-    let all = at("stack-2", INTERRUPTS)
-        .zip(at("stack-full", INTERRUPTS))
-        .zip(at("stack-2", MILLISECOND).zip(at("stack-full", MILLISECOND)));
-    draft(
-        Section::Accuracy,
-        "when sampling is slow, more of the stack tells more",
-        "36.7% and 39.3% at interrupts' period, 20.8% and 22.7% at 1 ms, for 2 and all (Table 4.1)",
-        "means over programs: confirmed if the whole stack is the more accurate one at both periods, not confirmed if not",
-        all.map(|((two, full), (two_slow, full_slow))| {
-            let here = format!(
-                "{} and {}; {} and {}",
-                percent(two),
-                percent(full),
-                percent(two_slow),
-                percent(full_slow)
-            );
-            (here, so(full > two && full_slow > two_slow))
-        }),
+fn bursts_beat_samples(table: &Table<'_>) -> Statement {
+    better_at_both(
+        table,
+        (
+            "bursts of eight calls are more accurate than single ones at the same timer",
+            "51.7% for 38.8% at 1 ms, 53.7% for 42.6% at interrupts' period (Table 4.2)",
+        ),
+        ("yield-1", "of single calls"),
+        ("yield-8", "of bursts"),
     )
 }
 
-fn most(found: &Found<'_>, measure: &str) -> Option<f64> {
+/// The largest mean over programs of all depths and waits.
+fn most(table: &Table<'_>, measure: &str) -> Option<f64> {
     let schemes = ["stack-2", "stack-10", "stack-full"];
-    let settings = [FAST, "wait=1000", INTERRUPTS, MILLISECOND];
-    let all = schemes.iter().flat_map(|scheme| {
-        settings
-            .iter()
-            .filter_map(|setting| found.mean(scheme, setting, measure))
-    });
-    all.reduce(f64::max)
+    let of_scheme = |scheme| {
+        WAITS
+            .into_iter()
+            .filter_map(move |setting| table.mean(scheme, setting, measure))
+    };
+    schemes.into_iter().flat_map(of_scheme).reduce(f64::max)
 }
 
-fn invalid_edges(found: &Found<'_>) -> Draft {
-    let rule = Rule::new(
-        "largest mean over programs of all depths and waits",
-        Band::below(0.001, Unit::Ratio),
-    )
-    .differs(Band::below(0.01, Unit::Ratio));
-    draft(
+fn invalid_edges(table: &Table<'_>) -> Statement {
+    Statement::new(
         Section::Accuracy,
         "edges that never were have less than 0.1% of the weight of a tag stack's graph",
         "below 0.1% at all periods and depths (section 4.2.5)",
-        &rule.text(),
-        most(found, "invalid_ratio").map(|invalid| {
-            let verdict = rule.judge(invalid, "calls are shorter");
-            (format!("at most {:.2}%", 100.0 * invalid), verdict)
-        }),
+    )
+    .over("largest mean over programs of all depths and waits")
+    .is(ratio_to(2, most(table, "invalid_ratio")))
+    .here("at most {0}")
+    .confirmed(is_in(0, Band::below(0.001, Unit::Ratio)))
+    .differs(
+        is_in(0, Band::below(0.01, Unit::Ratio)),
+        "calls are shorter",
     )
 }
 
-fn bursts_beat_samples(found: &Found<'_>) -> Draft {
-    let at = |scheme, setting| accuracy(found, scheme, setting);
-    let all = at("yield-1", MILLISECOND)
-        .zip(at("yield-8", MILLISECOND))
-        .zip(at("yield-1", INTERRUPTS).zip(at("yield-8", INTERRUPTS)));
-    draft(
-        Section::Accuracy,
-        "bursts of eight calls are more accurate than single ones at the same timer",
-        "51.7% for 38.8% at 1 ms, 53.7% for 42.6% at interrupts' period (Table 4.2)",
-        "means over programs at both periods: confirmed if bursts are the more accurate ones, not confirmed if not",
-        all.map(|((one, eight), (one_fast, eight_fast))| {
-            let here = format!(
-                "{} for {}; {} for {}",
-                percent(eight),
-                percent(one),
-                percent(eight_fast),
-                percent(one_fast)
-            );
-            (here, so(eight > one && eight_fast > one_fast))
-        }),
-    )
-}
-
-fn faster_timers_gain_little(found: &Found<'_>) -> Draft {
-    let gain = accuracy(found, "yield-8", INTERRUPTS).zip(accuracy(found, "yield-8", MILLISECOND));
-    let cost = overhead(found, "yield-8", INTERRUPTS).zip(overhead(found, "yield-8", MILLISECOND));
-    draft(
+fn faster_timers_gain_little(table: &Table<'_>) -> Statement {
+    let gain = |of: fn(&Table<'_>, &str, &str) -> Option<f64>| {
+        let at = |setting| of(table, "yield-8", setting);
+        points(less(at(INTERRUPTS), at(MILLISECOND)))
+    };
+    Statement::new(
         Section::Accuracy,
         "a faster timer gains little accuracy for much overhead",
         "2.1 points for 10.2 points of overhead, bursts of 8 (Table 4.2)",
-        "bursts of 8 at ten times the rate: confirmed if the gain in accuracy is below that in overhead, not confirmed if it \
-         is more",
-        gain.zip(cost).map(|((fast, slow), (dear, cheap))| {
-            let (gain, cost) = (fast - slow, dear - cheap);
-            let here = format!("{:.1} points for {:.1}", 100.0 * gain, 100.0 * cost);
-            (here, so(gain < cost))
-        }),
     )
+    .over("bursts of 8 at ten times the rate, means over programs")
+    .number("the gain in accuracy", gain(accuracy))
+    .number("that in overhead", gain(overhead))
+    .here("{0} for {1}")
+    .confirmed(Condition::Above(1, 0))
 }
 
-fn larger_rings(found: &Found<'_>) -> Draft {
-    let at = |scheme| accuracy(found, scheme, FAST);
-    let all = at("sequence-8k")
-        .zip(at("sequence-128k"))
-        .zip(at("sequence-1024k"));
-    draft(
+fn larger_rings(table: &Table<'_>) -> Statement {
+    let at = |scheme| ratio(accuracy(table, scheme, FAST));
+    Statement::new(
         Section::Accuracy,
         "a ring of calls and returns is the better the larger it is",
         "69.9%, 86.8% and 96.1% with 10 KB, 100 KB and 1 MB (Table 4.4)",
-        &Trend::Rises.text("means over programs as fast as possible, from small to large"),
-        all.map(|((small, middle), large)| {
-            let here = format!(
-                "{}, {} and {}",
-                percent(small),
-                percent(middle),
-                percent(large)
-            );
-            (here, Trend::Rises.judge(&[small, middle, large]))
-        }),
     )
+    .over("mean accuracies over programs as fast as possible")
+    .number("with 8 KB", at("sequence-8k"))
+    .number("with 128 KB", at("sequence-128k"))
+    .number("with 1 MB", at("sequence-1024k"))
+    .confirmed(rises([0, 1, 2]))
 }
 
-fn rings_beat_stacks(found: &Found<'_>) -> Draft {
-    let all = accuracy(found, "stack-full", FAST).zip(accuracy(found, "sequence-1024k", FAST));
-    let cost = overhead(found, "stack-full", FAST).zip(overhead(found, "sequence-1024k", FAST));
-    draft(
+fn rings_beat_stacks(table: &Table<'_>) -> Statement {
+    let costs = |scheme| overhead(table, scheme, FAST);
+    let (stack, ring) = ("stack-full", "sequence-1024k");
+    let more_accurate = || Condition::Above(0, 1);
+    Statement::new(
         Section::Accuracy,
         "a ring is more accurate than a tag stack, at the same overhead",
         "96.1% at 5.7% against 79.4% at 5.3% (Table 4.4)",
-        "means over programs as fast as possible: confirmed if the ring of 1 MB is the more accurate one and costs at most 5 \
-         points more, differs if it costs more, not confirmed if it is the less accurate one",
-        all.zip(cost).map(|((stack, ring), (stack_cost, ring_cost))| {
-            let verdict = match (ring > stack, ring_cost <= stack_cost + 0.05) {
-                (true, true) => Verdict::Confirmed,
-                (true, false) => Verdict::Differs(
-                    "the place of the next record goes to and fro between the cores at each call and return"
-                        .to_string(),
-                ),
-                _ => Verdict::NotConfirmed,
-            };
-            let here = format!(
-                "{} at {} against {} at {}",
-                percent(ring),
-                percent(ring_cost),
-                percent(stack),
-                percent(stack_cost)
-            );
-            (here, verdict)
-        }),
+    )
+    .over("means over programs as fast as possible")
+    .number(
+        "the accuracy of the ring of 1 MB",
+        ratio(accuracy(table, ring, FAST)),
+    )
+    .number("that of the stack", ratio(accuracy(table, stack, FAST)))
+    .number(
+        "what the ring costs more",
+        ratio(less(costs(ring), costs(stack))),
+    )
+    .number("", ratio(costs(ring)))
+    .number("", ratio(costs(stack)))
+    .here("{0} at {3} against {1} at {4}")
+    .confirmed(all([
+        more_accurate(),
+        is_in(2, Band::at_most(0.05, Unit::Ratio)),
+    ]))
+    .differs(
+        more_accurate(),
+        "the place of the next record goes to and fro between the cores at each call and return",
     )
 }
 
-fn rings_beat_bursts(found: &Found<'_>) -> Draft {
-    let ring = found.mean("pairs-128k", FAST, "accuracy_ratio");
-    let all = ring.zip(accuracy(found, "yield-8", MILLISECOND));
-    let rule = Rule::new(
-        "what the ring gains, means over programs",
-        Band::near(0.203, 0.25, Unit::Ratio),
-    )
-    .differs(Band::above(0.0, Unit::Ratio));
-    draft(
+fn rings_beat_bursts(table: &Table<'_>) -> Statement {
+    let ring = accuracy(table, "pairs-128k", FAST);
+    let bursts = accuracy(table, "yield-8", MILLISECOND);
+    Statement::new(
         Section::Accuracy,
         "a ring of some 100 KB is 20 points more accurate than bursts of eight at 1 ms",
         "72.0% against 51.7% (Table 4.3)",
-        &rule.text(),
-        all.map(|(ring, bursts)| {
-            let gain = ring - bursts;
-            let verdict = rule.judge(gain, format!("{:.1} points", 100.0 * gain));
-            (
-                format!("{} against {}", percent(ring), percent(bursts)),
-                verdict,
-            )
-        }),
     )
+    .over("what the ring gains, means over programs")
+    .is(points(less(ring, bursts)))
+    .number("", ratio(ring))
+    .number("", ratio(bursts))
+    .here("{1} against {2}")
+    .confirmed(is_in(0, Band::near(0.203, BAND, Unit::Ratio)))
+    .differs(is_in(0, Band::above(0.0, Unit::Ratio)), "{0}")
 }
 
-fn rings_need_no_speed(found: &Found<'_>) -> Draft {
-    let at = |setting| accuracy(found, "sequence-128k", setting);
-    draft(
+fn rings_need_no_speed(table: &Table<'_>) -> Statement {
+    let statement = Statement::new(
         Section::Accuracy,
         "rings need no fast observer",
         "86.8%, 86.6% and 85.6% at three periods with 100 KB (Table 4.4)",
-        "means over programs at three periods: confirmed if they are within 5 points, not confirmed if they are not",
-        at(FAST)
-            .zip(at(INTERRUPTS))
-            .zip(at(MILLISECOND))
-            .map(|((fast, middle), slow)| {
-                let (least, most) = (fast.min(middle).min(slow), fast.max(middle).max(slow));
-                let here = format!(
-                    "{}, {} and {}",
-                    percent(fast),
-                    percent(middle),
-                    percent(slow)
-                );
-                (here, so(most - least <= 0.05))
-            }),
     )
+    .over("mean accuracies over programs at three periods");
+    at_periods(statement, |setting| {
+        ratio(accuracy(table, "sequence-128k", setting))
+    })
+    .confirmed(within_points(5.0, [0, 1, 2]))
 }
 
-fn orphans(found: &Found<'_>) -> Draft {
-    let at = |scheme| found.mean(scheme, FAST, "orphan_ratio");
-    let all = at("sequence-1k")
-        .zip(at("sequence-8k"))
-        .zip(at("sequence-128k"));
-    draft(
+fn orphans(table: &Table<'_>) -> Statement {
+    let at = |scheme| ratio(table.mean(scheme, FAST, "orphan_ratio"));
+    Statement::new(
         Section::Accuracy,
         "the larger the ring, the fewer calls whose caller it does not tell",
         "Figure 4.20",
-        &Trend::Falls
-            .text("mean shares over programs as fast as possible, with 1 KB, 8 KB and 128 KB"),
-        all.map(|((tiny, small), middle)| {
-            let here = format!(
-                "{}, {} and {}",
-                percent(tiny),
-                percent(small),
-                percent(middle)
-            );
-            (here, Trend::Falls.judge(&[tiny, small, middle]))
-        }),
     )
+    .over("mean shares over programs as fast as possible")
+    .number("with 1 KB", at("sequence-1k"))
+    .number("with 8 KB", at("sequence-8k"))
+    .number("with 128 KB", at("sequence-128k"))
+    .confirmed(falls([0, 1, 2]))
 }
 
-fn seen_calls_make_accuracy(found: &Found<'_>) -> Draft {
-    let settings = [FAST, "wait=1000", INTERRUPTS, MILLISECOND];
+fn seen_calls_make_accuracy(table: &Table<'_>) -> Statement {
     let mut points: Vec<(f64, f64)> = Vec::new();
-    for setting in settings {
-        let seen = found.by_program("stack-full", setting, "found_ratio");
-        let accuracies = found.by_program("stack-full", setting, "accuracy_ratio");
-        points.extend(
-            seen.iter()
-                .filter_map(|(name, x)| Some((*x, *accuracies.get(name)?))),
-        );
+    for setting in WAITS {
+        let seen = table.by_program("stack-full", setting, "found_ratio");
+        let accuracies = table.by_program("stack-full", setting, "accuracy_ratio");
+        points.extend(paired(&seen, &accuracies));
     }
-    let rule = Rule::new(
-        "rank correlation over programs and waits of the share of calls seen with accuracy, whole stack",
-        Band::at_least(0.5, Unit::Plain),
-    )
-    .differs(Band::above(0.0, Unit::Plain));
     let correlation = (points.len() > 3).then(|| rank_correlation(&points));
-    draft(
+    Statement::new(
         Section::Accuracy,
         "the more of the calls are seen, the more accurate is the graph",
         "Figure 4.11",
-        &rule.text(),
-        correlation.flatten().map(|correlation| {
-            (
-                format!("{correlation:.2} over {} points", points.len()),
-                rule.judge(correlation, format!("{correlation:.2}")),
-            )
-        }),
     )
+    .over("rank correlation over programs and waits of the share of calls seen with accuracy, whole stack")
+    .is(plain(2, correlation.flatten()))
+    .here(format!("{{0}} over {} points", points.len()))
+    .confirmed(is_in(0, Band::at_least(0.5, Unit::Plain)))
+    .differs(is_in(0, Band::above(0.0, Unit::Plain)), "{0}")
 }
 
-fn undetectable(found: &Found<'_>) -> Draft {
-    let all = found.mean("stack-full", FAST, "torn_ratio").zip(found.mean(
-        "stack-full",
-        FAST,
-        "invalid_torn_ratio",
-    ));
-    draft(
+fn undetectable(table: &Table<'_>) -> Statement {
+    let at = |measure| table.mean("stack-full", FAST, measure);
+    let wrong = at("invalid_torn_ratio");
+    let right = less(at("torn_ratio"), wrong);
+    let more = right.zip(wrong).map(|(right, wrong)| right - 10.0 * wrong);
+    Statement::new(
         Section::Explained,
         "edges that were read while they changed, and look right, are at most ten times those that look wrong",
         "postulated, not measured (section 4.2.5)",
-        "means over programs, whole stack as fast as possible, calls that were not one when they were read: holds if those \
-         that the complete graph has are at most ten times the others",
-        all.map(|(torn, wrong)| {
-            let right = torn - wrong;
-            (
-                format!(
-                    "{:.2}% look right, {:.2}% wrong",
-                    100.0 * right,
-                    100.0 * wrong
-                ),
-                so(right <= 10.0 * wrong),
-            )
-        }),
     )
+    .over(
+        "the weight of calls that were not one when they were read, and that the complete graph has, less ten times that of the \
+         others, means over programs, whole stack as fast as possible",
+    )
+    .is(ratio_to(2, more))
+    .number("", ratio_to(2, right))
+    .number("", ratio_to(2, wrong))
+    .here("{1} look right, {2} wrong")
+    .confirmed(is_in(0, Band::at_most(0.0, Unit::Ratio)))
 }
 
-fn every_invalid_edge_is_explained(found: &Found<'_>) -> Draft {
-    let all = most(found, "invalid_torn_ratio").zip(most(found, "invalid_other_ratio"));
-    draft(
+fn every_invalid_edge_is_explained(table: &Table<'_>) -> Statement {
+    let (torn, other) = (
+        most(table, "invalid_torn_ratio"),
+        most(table, "invalid_other_ratio"),
+    );
+    // Nothing that was never read is explained as well.
+    let share = other.zip(torn).map(|(other, torn)| match other == 0.0 {
+        true => 0.0,
+        false => other / torn,
+    });
+    Statement::new(
         Section::Explained,
         "edges that never were come from reading what changes",
         "so assumed (section 4.2.5)",
-        "largest means over programs of all depths and waits: holds if edges that never were, though caller and callee were on \
-         the stack as read, have less weight than those that were read while they changed",
-        all.map(|(torn, other)| {
-            (
-                format!(
-                    "{:.2}% read while they changed, {:.2}% of functions that were entered by a jump from the one called",
-                    100.0 * torn,
-                    100.0 * other
-                ),
-                so(other < torn || other == 0.0),
-            )
-        }),
     )
+    .over(
+        "the weight of edges that never were, though caller and callee were on the stack as read, over that of edges that were \
+         read while they changed, largest means over programs of all depths and waits",
+    )
+    .is(plain(2, share))
+    .number("", ratio_to(2, torn))
+    .number("", ratio_to(2, other))
+    .here("{1} read while they changed, {2} of functions that were entered by a jump from the one called")
+    .confirmed(is_in(0, Band::below(1.0, Unit::Plain)))
 }
 
-fn time_weighted(found: &Found<'_>) -> Draft {
-    let at = |setting| found.mean("context-2", setting, "time_accuracy_ratio");
-    draft(
+fn time_weighted(table: &Table<'_>) -> Statement {
+    let statement = Statement::new(
         Section::Explained,
         "time-weighted graphs get better with each increase of the rate",
         "said without a measurement (section 5.1.2)",
-        &Trend::Rises.text(
-            "mean overlap over programs of samples by caller and callee with cycles, with 100,000 and 10,000 cycles of sleep \
-             and at full speed",
-        ),
-        at(MILLISECOND)
-            .zip(at(INTERRUPTS))
-            .zip(at(FAST))
-            .map(|((slow, middle), fast)| {
-                let here = format!(
-                    "{}, {} and {}",
-                    percent(slow),
-                    percent(middle),
-                    percent(fast)
-                );
-                (here, Trend::Rises.judge(&[slow, middle, fast]))
-            }),
     )
+    .over("mean overlap over programs of samples by caller and callee with cycles");
+    at_periods(statement, |setting| {
+        ratio(table.mean("context-2", setting, "time_accuracy_ratio"))
+    })
+    .confirmed(rises([2, 1, 0]))
 }
 
-fn hps_beside(found: &Found<'_>) -> Draft {
-    let hps = accuracy(found, "hps-8", "one_in=80").zip(overhead(found, "hps-8", "one_in=80"));
-    let ring = accuracy(found, "pairs-8k", INTERRUPTS).zip(overhead(found, "pairs-8k", INTERRUPTS));
-    draft(
+fn hps_beside(table: &Table<'_>) -> Statement {
+    let (hps, ring) = (("hps-8", "one_in=80"), ("pairs-8k", INTERRUPTS));
+    let of = |what: fn(&Table<'_>, &str, &str) -> Option<f64>, (scheme, setting): (&str, &str)| {
+        ratio(what(table, scheme, setting))
+    };
+    Statement::new(
         Section::Explained,
         "HPS is more accurate than a ring of 8 KB, for less",
         "not asked there",
-        "means over programs of HPS in bursts of 8 of 80 events and of that ring with 10,000 cycles of sleep: holds if HPS is more \
-         accurate and costs less",
-        hps.zip(ring).map(|((hps, hps_cost), (ring, ring_cost))| {
-            let here = format!(
-                "{} at {} against {} at {}",
-                percent(hps),
-                percent(hps_cost),
-                percent(ring),
-                percent(ring_cost)
-            );
-            (here, so(hps > ring && hps_cost < ring_cost))
-        }),
     )
+    .over("means over programs of HPS in bursts of 8 of 80 events and of that ring with 10,000 cycles of sleep")
+    .number("the accuracy of HPS", of(accuracy, hps))
+    .number("that of the ring", of(accuracy, ring))
+    .number("the overhead of HPS", of(overhead, hps))
+    .number("that of the ring", of(overhead, ring))
+    .here("{0} at {2} against {1} at {3}")
+    .confirmed(all([Condition::Above(0, 1), Condition::Above(3, 2)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::statement::tests::assert_that_each_limit_counts;
+
+    #[test]
+    fn each_limit_of_a_claim_counts() {
+        assert_that_each_limit_counts(&statements(&Table::of(&[], "riscv64")));
+    }
 }

@@ -5,16 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hps_profile::ProfileKind;
 
+use super::band::{Band, Unit};
 use super::price::ninety;
-use super::{BAND, Data, Judged, Section, Spread, Verdict, beside};
+use super::rule::{Condition, all, is_in};
+use super::statement::{Statement, as_text, plain, ratio_to};
+use super::{BAND, Data, Section, Spread};
 use crate::bursts;
 use crate::estimate::{Estimate, bootstrap, mean_by_phase};
 use crate::row::Row;
 use crate::spec::paper_burst;
+use crate::table::paired;
 
 const SHORT: [ProfileKind; 2] = [ProfileKind::CallPair, ProfileKind::Method];
 
-pub(super) fn claims(data: &Data<'_>) -> Vec<Judged> {
+pub(super) fn statements(data: &Data<'_>) -> Vec<Statement> {
     let mut all = vec![range(data), average(data), proportional(data)];
     all.extend(SHORT.map(|kind| ninety(data, kind)));
     all.push(streams_stay_low(data));
@@ -58,114 +62,143 @@ fn half_width_of_set_ups(data: &Data<'_>, kinds: &[ProfileKind], one_in: u64) ->
     }
 }
 
-fn range(data: &Data<'_>) -> Judged {
-    // What the paper prints as 0 and 2.5%, unrounded.
-    let holds = |share: f64| (-0.0005..=0.0255).contains(&share);
-    let found = overheads(data, &SHORT, 100).map(|s| {
-        let all = timed(data, &SHORT, 100).filter_map(overhead);
-        let outside = all.filter(|(_, share)| !holds(*share)).count();
-        let verdict = match outside {
-            0 => Verdict::Confirmed,
-            _ if !holds(s.mean) => Verdict::NotConfirmed,
-            _ => Verdict::Differs(format!("{outside} of {} lie outside", s.count)),
-        };
-        (s.percent("programs × profiles"), verdict)
-    });
-    Judged {
-        section: Section::Accuracy,
-        claim: "HPS's overhead for hot call pairs and hot methods at 1/100 lies between 0 and 2.5%"
-            .into(),
-        paper: "0% to 2.5% (6.2)",
-        rule: "confirmed if every program lies between -0.05 and 2.55%; differs if the mean does"
-            .into(),
-        refuted_by: "a mean outside of the published range",
-        found,
-    }
-}
-
-fn average(data: &Data<'_>) -> Judged {
-    let found = overheads(data, &SHORT, 100).map(|s| {
-        let half_width = half_width_of_set_ups(data, &SHORT, 100);
-        let verdict = beside(s.mean, half_width, 0.01);
-        let interval = match half_width > 0.0 {
-            true => format!(", ± {:.2}% over set-ups", 100.0 * half_width),
-            false => ", of one set-up".to_string(),
-        };
-        (s.percent("programs × profiles") + &interval, verdict)
-    });
-    Judged {
-        section: Section::Accuracy,
-        claim: "It is about 1% on average".into(),
-        paper: "just over 1% (6.2)",
-        rule: band_rule("the mean over programs"),
-        refuted_by: "a mean at or below 0; a mean outside of the band differs",
-        found,
-    }
-}
-
-pub(super) fn band_rule(what: &str) -> String {
-    format!(
-        "confirmed if {what} and its interval lie within {:.0}% of the published number; a draw if the interval reaches \
-         over an end of that band; else differs",
-        100.0 * BAND
+fn range(data: &Data<'_>) -> Statement {
+    let spread = overheads(data, &SHORT, 100);
+    // The paper's 0 and 2.5%, unrounded.
+    let published = Band::between(-0.0005, 0.0255, Unit::Ratio);
+    let all_overheads = timed(data, &SHORT, 100).filter_map(overhead);
+    let outside = all_overheads
+        .filter(|(_, share)| !published.contains(*share))
+        .count();
+    let count = spread.map_or(0, |spread| spread.count);
+    Statement::new(
+        Section::Accuracy,
+        "HPS's overhead for hot call pairs and hot methods at 1/100 lies between 0 and 2.5%",
+        "0% to 2.5% (6.2)",
+    )
+    .number(
+        "the mean",
+        Spread::number(spread.as_ref(), "programs × profiles"),
+    )
+    .number("the least", ratio_to(2, spread.map(|spread| spread.low)))
+    .number(
+        "the greatest",
+        ratio_to(2, spread.map(|spread| spread.high)),
+    )
+    .here("{0}")
+    .confirmed(all([is_in(1, published), is_in(2, published)]))
+    .differs(
+        is_in(0, published),
+        format!("{outside} of {count} lie outside"),
     )
 }
 
-fn proportional(data: &Data<'_>) -> Judged {
-    let pair = |kind| {
-        let often = overheads(data, &[kind], 100)?;
-        let seldom = overheads(data, &[kind], 1000)?;
-        let of_program = |one_in| -> BTreeMap<&str, f64> {
-            timed(data, std::slice::from_ref(&kind), one_in)
-                .filter_map(overhead)
-                .collect()
-        };
-        let rare = of_program(1000);
-        let both = of_program(100).into_iter();
-        let both: Vec<(f64, f64)> = both.filter_map(|(p, o)| Some((o, *rare.get(p)?))).collect();
-        let interval = bootstrap(both.len(), |drawn| {
-            let sum = |of: fn(&(f64, f64)) -> f64| drawn.iter().map(|&i| of(&both[i])).sum::<f64>();
-            sum(|b| b.0) / sum(|b| b.1)
-        });
-        let interval = (both.len() > 2).then_some(interval);
-        (seldom.mean > 0.0).then(|| (kind, often.mean / seldom.mean, interval))
+fn average(data: &Data<'_>) -> Statement {
+    let spread = overheads(data, &SHORT, 100);
+    let half_width = half_width_of_set_ups(data, &SHORT, 100);
+    let interval = match half_width > 0.0 {
+        true => format!(", ± {:.2}% over set-ups", 100.0 * half_width),
+        false => ", of one set-up".to_string(),
     };
-    type Ratio = (ProfileKind, f64, Option<(f64, f64)>);
-    let ratios: Vec<Ratio> = ProfileKind::ALL.into_iter().filter_map(pair).collect();
-    let found = (!ratios.is_empty()).then(|| {
-        let here = |(kind, ratio, interval): &Ratio| {
-            let why = reason(data, *kind).unwrap_or_default();
-            let interval =
-                interval.map(|(low, high)| format!(" ({low:.1} to {high:.1} over programs)"));
-            let interval = interval.unwrap_or_default();
-            format!("{}: {ratio:.1} times{interval}{why}", kind.title())
-        };
-        let here: Vec<String> = ratios.iter().map(here).collect();
-        let verdicts = ratios.iter().map(|(_, ratio, _)| beside(*ratio, 0.0, 10.0));
-        let apart = verdicts
-            .filter(|verdict| *verdict != Verdict::Confirmed)
-            .count();
-        let verdict = match apart {
-            0 => Verdict::Confirmed,
-            _ if ratios.iter().any(|(_, ratio, _)| *ratio <= 1.0) => Verdict::NotConfirmed,
-            _ => Verdict::Differs(format!(
-                "{apart} of {} profiles by another factor",
-                ratios.len()
-            )),
-        };
-        (here.join("; "), verdict)
-    });
-    Judged {
-        section: Section::Accuracy,
-        claim: "The overhead is proportional to the sampling frequency".into(),
-        paper: "proportional (6.2): ten times as much at 1/100 as at 1/1000",
-        rule: format!(
-            "confirmed if the mean at 1/100 is ten times that at 1/1000 within {:.0}% for each profile",
-            100.0 * BAND
-        ),
-        refuted_by: "a profile that costs no more at 1/100 than at 1/1000",
-        found,
+    let mean = Spread::number(spread.as_ref(), "programs × profiles");
+    near_published(
+        Statement::new(
+            Section::Accuracy,
+            "It is about 1% on average",
+            "just over 1% (6.2)",
+        )
+        .over("the mean over programs")
+        .is(mean.with_interval(Some(half_width)))
+        .here(format!("{{0}}{interval}")),
+        0.01,
+        "{1} times the published",
+    )
+}
+
+/// The claim that its only number lies near a published ratio, with its interval. `{1}` in `how` is that number over the
+/// published one.
+pub(super) fn near_published(statement: Statement, published: f64, how: &str) -> Statement {
+    let times = statement.value_of(0).map(|value| value / published);
+    statement
+        .number("", plain(2, times))
+        .confirmed(is_in(0, Band::near(published, BAND, Unit::Ratio)))
+        .differs(is_in(0, Band::above(0.0, Unit::Ratio)), how)
+        .by_interval()
+}
+
+fn proportional(data: &Data<'_>) -> Statement {
+    let mut statement = Statement::new(
+        Section::Accuracy,
+        "The overhead is proportional to the sampling frequency",
+        "proportional (6.2): ten times as much at 1/100 as at 1/1000",
+    )
+    .over("the mean at 1/100 over that at 1/1000");
+    let factors: Vec<_> = (ProfileKind::ALL.into_iter())
+        .filter_map(|kind| Some((kind, factor(data, kind)?)))
+        .collect();
+    // Kinds that were not measured are not judged; of none nothing is said.
+    let kinds: Vec<(ProfileKind, Option<Factor>)> = match factors.is_empty() {
+        true => ProfileKind::ALL.map(|kind| (kind, None)).into(),
+        false => factors
+            .into_iter()
+            .map(|(kind, factor)| (kind, Some(factor)))
+            .collect(),
+    };
+    let places = 0..kinds.len();
+    for (kind, factor) in kinds {
+        let name = format!("for {}s", kind.title());
+        let text = factor.map(|factor| (factor.value, factor.text(data, kind)));
+        statement = statement.number(name, as_text(text));
     }
+    let within = |band: Band| places.clone().map(|at| is_in(at, band)).collect::<Vec<_>>();
+    let listed: Vec<String> = places.clone().map(|at| format!("{{{at}}}")).collect();
+    statement
+        .here(listed.join("; "))
+        .confirmed(all(within(Band::near(10.0, BAND, Unit::Plain))))
+        .differs(
+            all(within(Band::above(1.0, Unit::Plain))),
+            "by another factor",
+        )
+}
+
+/// Times that an overhead is larger at 1/100 than at 1/1000.
+struct Factor {
+    value: f64,
+    interval: Option<(f64, f64)>,
+}
+
+impl Factor {
+    fn text(&self, data: &Data<'_>, kind: ProfileKind) -> String {
+        let interval = self.interval;
+        let interval =
+            interval.map(|(low, high)| format!(" ({low:.1} to {high:.1} over programs)"));
+        format!(
+            "{}: {:.1} times{}{}",
+            kind.title(),
+            self.value,
+            interval.unwrap_or_default(),
+            reason(data, kind).unwrap_or_default()
+        )
+    }
+}
+
+fn factor(data: &Data<'_>, kind: ProfileKind) -> Option<Factor> {
+    let often = overheads(data, &[kind], 100)?;
+    let seldom = overheads(data, &[kind], 1000)?;
+    let of_program = |one_in| -> BTreeMap<&str, f64> {
+        let of_kind = timed(data, std::slice::from_ref(&kind), one_in);
+        of_kind.filter_map(overhead).collect()
+    };
+    let (frequent, rare) = (of_program(100), of_program(1000));
+    let both: Vec<(f64, f64)> = paired(&frequent, &rare).collect();
+    let interval = bootstrap(both.len(), |drawn| {
+        let sum = |of: fn(&(f64, f64)) -> f64| drawn.iter().map(|&i| of(&both[i])).sum::<f64>();
+        sum(|b| b.0) / sum(|b| b.1)
+    });
+    (seldom.mean > 0.0).then(|| Factor {
+        value: often.mean / seldom.mean,
+        interval: (both.len() > 2).then_some(interval),
+    })
 }
 
 /// The cycles that a sample costs at 1/100 and at 1/1000, and the misses of the level 1 caches that it causes, in words.
@@ -205,8 +238,7 @@ fn reason(data: &Data<'_>, kind: ProfileKind) -> Option<String> {
     ))
 }
 
-fn streams_stay_low(data: &Data<'_>) -> Judged {
-    const LIMIT: f64 = 0.5;
+fn streams_stay_low(data: &Data<'_>) -> Statement {
     let kind = ProfileKind::DataStream;
     let of_kind = || {
         let rows = data.rows.iter().copied();
@@ -219,106 +251,72 @@ fn streams_stay_low(data: &Data<'_>) -> Judged {
     });
     let means: Vec<(u64, Estimate)> = means.collect();
     let highest = means.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-    let found = highest.map(|(one_in, highest)| {
-        let verdict = match highest.against(LIMIT) {
-            Ordering::Less => Verdict::Confirmed,
-            Ordering::Equal => Verdict::Draw("the interval holds 50%".to_string()),
-            Ordering::Greater => Verdict::NotConfirmed,
-        };
-        let here = format!(
+    let text = highest.map(|(one_in, highest)| {
+        let text = format!(
             "at most {}% in the mean over programs, at 1/{one_in}, of {} frequencies",
             highest.percent(),
             means.len()
         );
-        (here, verdict)
+        (highest.mean, text)
     });
-    Judged {
-        section: Section::Accuracy,
-        claim: "Hot data streams are found less accurately: below 50% at burst 100".into(),
-        paper: "the axis of Figure 10 ends at 50% (6.3); 6 of 14 programs",
-        rule: "confirmed if the mean over all programs that sampled anything, with its interval over phases, stays below \
-               50% at every frequency"
-            .into(),
-        refuted_by: "a mean above 50% at one frequency, beyond its interval",
-        found,
-    }
+    let half_width = highest.and_then(|(_, highest)| highest.half_width);
+    Statement::new(
+        Section::Accuracy,
+        "Hot data streams are found less accurately: below 50% at burst 100",
+        "the axis of Figure 10 ends at 50% (6.3); 6 of 14 programs",
+    )
+    .over("the highest mean of all frequencies over all programs that sampled anything, with its interval over phases")
+    .is(as_text(text).with_interval(half_width))
+    .confirmed(is_in(0, Band::below(0.5, Unit::Ratio)))
+    .by_interval()
 }
 
-fn burst_length(data: &Data<'_>, kind: ProfileKind) -> Judged {
+fn burst_length(data: &Data<'_>, kind: ProfileKind) -> Statement {
     let long_wins = kind == ProfileKind::DataStream;
-    let wins = if long_wins {
-        Ordering::Greater
-    } else {
-        Ordering::Less
+    let wins = match long_wins {
+        true => Ordering::Greater,
+        false => Ordering::Less,
     };
     let at = bursts::compare(&data.rows, kind);
     let gains: Vec<Ordering> = (at.iter())
         .flat_map(|at| &at.gains)
         .map(|(_, gain)| gain.against(0.0))
         .collect();
-    let found = (!gains.is_empty()).then(|| {
-        let count = |wanted: Ordering| gains.iter().filter(|g| **g == wanted).count();
-        let (as_published, draws) = (count(wins), count(Ordering::Equal));
-        let contrary = count(wins.reverse());
-        let best: Vec<String> = at.iter().map(bursts::AtFrequency::words).collect();
-        let here = format!(
-            "longer bursts against the shortest at each frequency: as published in {as_published} of {}, a draw in \
-             {draws}, the other way round in {contrary}; best at {}",
-            gains.len(),
-            best.join(", ")
-        );
-        let verdict = match (as_published, contrary) {
-            (0, 0) => Verdict::Draw("nothing is told apart".to_string()),
-            (won, 0) if won > draws => Verdict::Confirmed,
-            (won, lost) if won > lost => Verdict::Differs(format!("so in {won} of {}", gains.len())),
-            _ => Verdict::NotConfirmed,
-        };
-        (here, verdict)
-    });
-    Judged {
-        section: Section::Accuracy,
-        claim: format!(
-            "{} bursts are more accurate for {}s at the same frequency",
-            if long_wins { "Long" } else { "Short" },
-            kind.title()
+    let count = |wanted: Ordering| {
+        let of = gains.iter().filter(|gain| **gain == wanted).count();
+        plain(0, (!gains.is_empty()).then_some(of as f64))
+    };
+    let best: Vec<String> = at.iter().map(bursts::AtFrequency::words).collect();
+    let (claim, paper) = match long_wins {
+        true => (
+            "Long",
+            "longer bursts perform significantly better (6.3, Figure 10)",
         ),
-        paper: if long_wins {
-            "longer bursts perform significantly better (6.3, Figure 10)"
-        } else {
-            "a burst length of 1 performs significantly better (6.3, Figure 10)"
-        },
-        rule: "every longer burst against the shortest at every frequency, means over programs, by the 95% interval of \
-               the difference over paired phases; a burst that samples nothing is 0% accurate. Confirmed if most are as \
-               published and none the other way round; differs if more are as published than the other way round"
-            .into(),
-        refuted_by: "as many comparisons the other way round as as published",
-        found,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::between;
-    use super::*;
-
-    #[test]
-    fn a_number_within_its_noise_of_the_band_decides_nothing() {
-        assert_eq!(beside(0.011, 0.001, 0.01), Verdict::Confirmed);
-        assert!(matches!(beside(0.012, 0.001, 0.01), Verdict::Draw(_)));
-        assert!(matches!(beside(0.013, 0.001, 0.01), Verdict::Draw(_)));
-        assert_eq!(
-            beside(0.02, 0.001, 0.01),
-            Verdict::Differs("2.00 times the published".to_string())
-        );
-        // Ten times within a quarter: 6.6 times is another factor.
-        assert!(matches!(beside(6.6, 0.0, 10.0), Verdict::Differs(_)));
-        assert_eq!(beside(-0.01, 0.001, 0.01), Verdict::NotConfirmed);
-        assert_eq!(beside(7.5, 0.0, 10.0), Verdict::Confirmed);
-    }
-
-    #[test]
-    fn lines_are_straight_on_the_scale_of_the_verdict() {
-        assert!((between(0.01, 1.0, 0.5) - 0.1).abs() < 1e-12);
-        assert!((between(-1.0, 1.0, 0.25) + 0.5).abs() < 1e-12);
-    }
+        false => (
+            "Short",
+            "a burst length of 1 performs significantly better (6.3, Figure 10)",
+        ),
+    };
+    let undecided = Band::at_most(0.0, Unit::Plain);
+    Statement::new(
+        Section::Accuracy,
+        format!("{claim} bursts are more accurate for {}s at the same frequency", kind.title()),
+        paper,
+    )
+    .over(
+        "every longer burst against the shortest at every frequency, means over programs, by the 95% interval of the difference \
+         over paired phases; a burst that samples nothing is 0% accurate",
+    )
+    .number("as many as are as published", count(wins))
+    .number("those that are a draw", count(Ordering::Equal))
+    .number("those the other way round", count(wins.reverse()))
+    .here(format!(
+        "longer bursts against the shortest at each frequency: as published in {{0}} of {}, a draw in {{1}}, the other way \
+         round in {{2}}; best at {}",
+        gains.len(),
+        best.join(", ")
+    ))
+    .confirmed(all([Condition::Above(0, 1), is_in(2, undecided)]))
+    .differs(Condition::Above(0, 2), format!("so in {{0}} of {}", gains.len()))
+    .draw(all([is_in(0, undecided), is_in(2, undecided)]), "nothing is told apart")
 }

@@ -1,10 +1,13 @@
 //! What must hold of the lab itself, whatever the paper says.
 
-use super::{Data, Judged, Section, Verdict};
+use super::band::{Band, Unit};
+use super::rule::is_in;
+use super::statement::{Statement, as_text, plain};
+use super::{Data, Section};
 use crate::figure7::{BASELINE, Bar, EXHAUSTIVE, STUDY};
 use crate::schemes::Scheme;
 
-pub(super) fn checks(data: &Data<'_>) -> Vec<Judged> {
+pub(super) fn statements(data: &Data<'_>) -> Vec<Statement> {
     vec![
         identical(data),
         same_instructions(data),
@@ -25,41 +28,42 @@ fn compared<'a>(data: &'a Data<'_>, scheme: &'a str) -> impl Iterator<Item = (f6
     })
 }
 
-fn identical(data: &Data<'_>) -> Judged {
-    let schemes = [Scheme::Hps.name(), Scheme::PlainDise.name(), EXHAUSTIVE];
-    let all: Vec<(&str, usize, usize)> = schemes
-        .into_iter()
-        .map(|scheme| {
-            let same = compared(data, scheme).filter(|c| *c == (0.0, 0.0)).count();
-            (scheme, same, compared(data, scheme).count())
-        })
-        .filter(|(_, _, count)| *count > 0)
-        .collect();
-    let found = (!all.is_empty()).then(|| {
-        let here: Vec<String> = all
-            .iter()
-            .map(|(scheme, same, count)| format!("{scheme}: {same} of {count}"))
-            .collect();
-        let verdict = match all.iter().all(|(_, same, count)| same == count) {
-            true => Verdict::Confirmed,
-            false => Verdict::NotConfirmed,
-        };
-        (here.join(", "), verdict)
+/// How many profiles of each scheme are those of the functional run, in words, and how many are not.
+fn differing(data: &Data<'_>, schemes: &[&str], same: &str) -> Option<(f64, String)> {
+    let all = schemes.iter().map(|scheme| {
+        let equal = compared(data, scheme).filter(|c| *c == (0.0, 0.0)).count();
+        (scheme, equal, compared(data, scheme).count())
     });
-    Judged {
-        section: Section::Check,
-        claim: "The schemes collect identical profiles at the same burst and frequency".into(),
-        paper: "–",
-        rule: "holds if every profile collected in the pipeline equals that of a functional run, count for count \
-               (data streams: reference for reference)"
-            .into(),
-        refuted_by: "one count that differs in one profile",
-        found,
-    }
+    let all: Vec<_> = all.filter(|(_, _, count)| *count > 0).collect();
+    let each = all
+        .iter()
+        .map(|(scheme, equal, count)| format!("{scheme}: {equal} of {count}{same}"));
+    let text = each.collect::<Vec<_>>().join(", ");
+    let others: usize = all.iter().map(|(_, equal, count)| count - equal).sum();
+    (!all.is_empty()).then_some((others as f64, text))
+}
+
+fn none() -> Band {
+    Band::at_most(0.0, Unit::Plain)
+}
+
+fn identical(data: &Data<'_>) -> Statement {
+    let schemes = [Scheme::Hps.name(), Scheme::PlainDise.name(), EXHAUSTIVE];
+    Statement::new(
+        Section::Check,
+        "The schemes collect identical profiles at the same burst and frequency",
+        "–",
+    )
+    .over(
+        "profiles collected in the pipeline that do not equal that of a functional run, count for count (data streams: \
+         reference for reference)",
+    )
+    .is(as_text(differing(data, &schemes, "")))
+    .confirmed(is_in(0, none()))
 }
 
 /// Runs with a collector retire the instructions of the program that the run without retires.
-fn same_instructions(data: &Data<'_>) -> Judged {
+fn same_instructions(data: &Data<'_>) -> Statement {
     let with_own_code = [Scheme::Software, Scheme::SoftwareReduced].map(Scheme::name);
     let count = |record: &&crate::UnitRecord| {
         let mut all = record.measurements.iter();
@@ -80,81 +84,52 @@ fn same_instructions(data: &Data<'_>) -> Judged {
     let equal = runs.filter_map(|(program, _, value)| Some(baseline(program)?.2 == *value));
     let equal: Vec<bool> = equal.collect();
     let same = equal.iter().filter(|equal| **equal).count();
-    let found = (!equal.is_empty()).then(|| {
-        let verdict = match same == equal.len() {
-            true => Verdict::Holds,
-            false => Verdict::Fails(format!("{} runs", equal.len() - same)),
-        };
-        (format!("{same} of {} runs", equal.len()), verdict)
-    });
-    Judged {
-        section: Section::Check,
-        claim: "Runs with HPS and plain DISE retire exactly the program's instructions".into(),
-        paper: "–",
-        rule: "holds if each run of Figure 7 with a collector retires as many instructions of the program as the run \
-               without"
-            .into(),
-        refuted_by: "one instruction",
-        found,
-    }
+    let others = (!equal.is_empty()).then_some((equal.len() - same) as f64);
+    Statement::new(
+        Section::Check,
+        "Runs with HPS and plain DISE retire exactly the program's instructions",
+        "–",
+    )
+    .over("runs of Figure 7 with a collector that retire more or fewer instructions of the program than the run without")
+    .is(plain(0, others))
+    .here(format!("{same} of {} runs", equal.len()))
+    .confirmed(is_in(0, none()))
+    .else_differs("{0} runs")
 }
 
 /// The software scheme's events are method entries, and its samples end at checks.
-fn software_differs(data: &Data<'_>) -> Judged {
+fn software_differs(data: &Data<'_>) -> Statement {
     let schemes = [Scheme::Software, Scheme::SoftwareReduced].map(Scheme::name);
-    let here: Vec<String> = schemes
-        .into_iter()
-        .map(|scheme| {
-            let same = compared(data, scheme).filter(|c| *c == (0.0, 0.0)).count();
-            (scheme, same, compared(data, scheme).count())
-        })
-        .filter(|(_, _, count)| *count > 0)
-        .map(|(scheme, same, count)| format!("{scheme}: {same} of {count} identical"))
-        .collect();
-    let found = (!here.is_empty()).then(|| {
-        let lost = schemes
-            .iter()
-            .flat_map(|scheme| compared(data, scheme))
-            .any(|c| c.1 > 0.0);
-        let verdict = match lost {
-            false => Verdict::Confirmed,
-            true => Verdict::Differs("samples were lost".into()),
-        };
-        (here.join(", "), verdict)
-    });
-    Judged {
-        section: Section::Check,
-        claim: "The software scheme loses no sample; its profiles differ where its events do: entries instead of calls, \
-                and samples that end at checks"
-            .into(),
-        paper: "–",
-        rule: "holds if no handler ran out of room; how many profiles are identical to the functional run's is told \
-               and not judged"
-            .into(),
-        refuted_by: "a sample that found no room",
-        found,
-    }
+    let profiles = schemes.iter().flat_map(|scheme| compared(data, scheme));
+    let lost = profiles.filter(|(_, lost)| *lost > 0.0).count();
+    let told = differing(data, &schemes, " identical");
+    Statement::new(
+        Section::Check,
+        "The software scheme loses no sample; its profiles differ where its events do: entries instead of calls, and samples \
+         that end at checks",
+        "–",
+    )
+    .over(
+        "profiles of which a handler ran out of room; how many are identical to the functional run's is told and not judged",
+    )
+    .is(as_text(told.map(|(_, text)| (lost as f64, text))))
+    .confirmed(is_in(0, none()))
+    .else_differs("samples were lost")
 }
 
-fn sums(data: &Data<'_>) -> Judged {
-    let found = (!data.bars.is_empty()).then(|| {
-        let whole = |bar: &&Bar| {
-            let parts: i64 = bar.parts.iter().map(|p| p.1).sum();
-            bar.baseline_cycles as i64 + parts == bar.whole_cycles as i64
-        };
-        let count = data.bars.iter().filter(whole).count();
-        let verdict = match count == data.bars.len() {
-            true => Verdict::Confirmed,
-            false => Verdict::NotConfirmed,
-        };
-        (format!("{count} of {} bars", data.bars.len()), verdict)
-    });
-    Judged {
-        section: Section::Check,
-        claim: "The parts of each bar of Figure 7 sum to the measured whole".into(),
-        paper: "–",
-        rule: "holds if baseline and parts sum to the cycles of the whole run, to the cycle, for every bar".into(),
-        refuted_by: "one cycle",
-        found,
-    }
+fn sums(data: &Data<'_>) -> Statement {
+    let is_whole = |bar: &&Bar| {
+        let parts: i64 = bar.parts.iter().map(|p| p.1).sum();
+        bar.baseline_cycles as i64 + parts == bar.whole_cycles as i64
+    };
+    let (whole, count) = (data.bars.iter().filter(is_whole).count(), data.bars.len());
+    Statement::new(
+        Section::Check,
+        "The parts of each bar of Figure 7 sum to the measured whole",
+        "–",
+    )
+    .over("bars whose baseline and parts do not sum to the cycles of the whole run, to the cycle")
+    .is(plain(0, (count > 0).then_some((count - whole) as f64)))
+    .here(format!("{whole} of {count} bars"))
+    .confirmed(is_in(0, none()))
 }

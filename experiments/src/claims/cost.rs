@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use hps_profile::ProfileKind;
 
-use super::{BAND, Data, Judged, Section, Spread, Verdict, beside};
+use super::band::{Band, Unit};
+use super::rule::{Condition, all, is_in};
+use super::statement::{Statement, as_text, plain};
+use super::{BAND, Data, Section, Spread};
 use crate::figure7::Bar;
 use crate::schemes::{Part, Scheme};
 
-pub(super) fn claims(data: &Data<'_>) -> Vec<Judged> {
+pub(super) fn statements(data: &Data<'_>) -> Vec<Statement> {
     let streams = &[ProfileKind::DataStream];
     let others = &[ProfileKind::CallPair, ProfileKind::Method];
     vec![
@@ -47,174 +50,147 @@ fn cycles(bar: &Bar, part: Part) -> i64 {
     bar.cycles(part).unwrap_or(0)
 }
 
-fn no_basic_overhead(data: &Data<'_>) -> Judged {
+const PROGRAMS: &str = "programs × profiles";
+
+fn no_basic_overhead(data: &Data<'_>) -> Statement {
+    let added = |bar: &Bar| [cycles(bar, Part::Basic), cycles(bar, Part::Checks)];
     let bars: Vec<&Bar> = of(data, Scheme::Hps).collect();
-    let found = (!bars.is_empty()).then(|| {
-        let free = |bar: &&&Bar| cycles(bar, Part::Basic) == 0 && cycles(bar, Part::Checks) == 0;
-        let count = bars.iter().filter(free).count();
-        let largest = bars
-            .iter()
-            .flat_map(|b| [cycles(b, Part::Basic), cycles(b, Part::Checks)])
-            .map(i64::abs)
-            .max()
-            .unwrap_or(0);
-        let verdict = match largest {
-            0 => Verdict::Confirmed,
-            _ => Verdict::Differs(format!("up to {largest} cycles")),
-        };
-        (
-            format!(
-                "exactly 0 cycles in {count} of {} programs × profiles",
-                bars.len()
-            ),
-            verdict,
-        )
-    });
-    Judged {
-        section: Section::Cost,
-        claim: "HPS has no basic overhead and no instrumentation checks: while it does not sample, it costs nothing".into(),
-        paper: "completely eliminated (4.2, 6.1)",
-        rule: "confirmed if counting alone, and everything with bursts that never begin, take exactly the cycles of the \
-               run without DISE, for every program and profile"
-            .into(),
-        refuted_by: "one cycle more or fewer in any run that takes no sample",
-        found,
-    }
+    let free = bars.iter().filter(|bar| added(bar) == [0, 0]).count();
+    let largest = bars.iter().flat_map(|bar| added(bar)).map(i64::abs).max();
+    Statement::new(
+        Section::Cost,
+        "HPS has no basic overhead and no instrumentation checks: while it does not sample, it costs nothing",
+        "completely eliminated (4.2, 6.1)",
+    )
+    .over(
+        "cycles more or fewer than the run without DISE that counting alone takes, and everything with bursts that never begin, \
+         the most of all programs and profiles",
+    )
+    .is(plain(0, largest.map(|cycles| cycles as f64)))
+    .here(format!("exactly 0 cycles in {free} of {} {PROGRAMS}", bars.len()))
+    .confirmed(is_in(0, Band::at_most(0.0, Unit::Plain)))
+    .else_differs("up to {0} cycles")
 }
 
-fn basic_overhead(data: &Data<'_>, scheme: Scheme) -> Judged {
+fn basic_overhead(data: &Data<'_>, scheme: Scheme) -> Statement {
     let bars: Vec<&Bar> = of(data, scheme).collect();
-    let spread = Spread::of(
-        bars.iter()
-            .map(|bar| (&*bar.program, bar.share(Part::Basic))),
-    );
-    let found = spread.map(|s| {
-        let verdict = match bars.iter().all(|bar| cycles(bar, Part::Basic) > 0) {
-            true => Verdict::Confirmed,
-            false if s.mean > 0.0 => Verdict::Differs("not for every program".into()),
-            false => Verdict::NotConfirmed,
-        };
-        (s.percent("programs × profiles"), verdict)
-    });
-    Judged {
-        section: Section::Cost,
-        claim: format!("The basic overhead of {} is not zero", scheme.title()),
-        paper: "the second part of each bar of Figure 7",
-        rule: "confirmed if counting events alone takes more cycles than the run without DISE, for every program and \
-               profile"
-            .into(),
-        refuted_by: "a mean at or below 0: counting that costs nothing",
-        found,
-    }
+    let shares = bars
+        .iter()
+        .map(|bar| (&*bar.program, bar.share(Part::Basic)));
+    let spread = Spread::of(shares);
+    let least = bars.iter().map(|bar| cycles(bar, Part::Basic)).min();
+    Statement::new(
+        Section::Cost,
+        format!("The basic overhead of {} is not zero", scheme.title()),
+        "the second part of each bar of Figure 7",
+    )
+    .over("what counting events alone takes more than the run without DISE")
+    .number(
+        "the fewest cycles of all programs and profiles",
+        plain(0, least.map(|cycles| cycles as f64)),
+    )
+    .number("the mean share", Spread::number(spread.as_ref(), PROGRAMS))
+    .here("{1}")
+    .confirmed(is_in(0, Band::above(0.0, Unit::Plain)))
+    .differs(
+        is_in(1, Band::above(0.0, Unit::Ratio)),
+        "not for every program",
+    )
 }
 
-/// What HPS removes of plain DISE's overhead, in points.
+/// The points that HPS removes of plain DISE's overhead.
 fn removed(
     data: &Data<'_>,
     what: &str,
     kinds: &[ProfileKind],
-    paper: &'static str,
+    paper: &str,
     points: f64,
-) -> Judged {
+) -> Statement {
     let overheads = |scheme| {
         let bars = of(data, scheme).filter(|bar| kinds.contains(&bar.kind));
         bars.map(|bar| ((&*bar.program, bar.kind), bar.overhead()))
             .collect::<BTreeMap<_, _>>()
     };
-    let (plain, hps) = (overheads(Scheme::PlainDise), overheads(Scheme::Hps));
-    let both = plain
+    let (plain_dise, hps) = (overheads(Scheme::PlainDise), overheads(Scheme::Hps));
+    let both = plain_dise
         .iter()
         .filter_map(|(key, plain)| Some((key.0, plain - hps.get(key)?)));
-    let found = Spread::of(both).map(|s| {
-        let mean = 100.0 * s.mean;
-        // Whole runs of a deterministic machine: there is no noise in them.
-        let verdict = beside(mean, 0.0, points);
-        let here = format!(
-            "{} points on average, {:.1} to {:.1} over {} programs × profiles",
+    let spread = Spread::of(both);
+    let text = spread.map(|s| {
+        let text = format!(
+            "{} points on average, {:.1} to {:.1} over {} {PROGRAMS}",
             s.mean_percent(1),
             100.0 * s.low,
             100.0 * s.high,
             s.count
         );
-        (here, verdict)
+        (100.0 * s.mean, text)
     });
-    Judged {
-        section: Section::Cost,
-        claim: format!(
-            "HPS removes {points:.0} percentage points of plain DISE's overhead for {what}"
-        ),
+    let times = spread.map(|s| 100.0 * s.mean / points);
+    Statement::new(
+        Section::Cost,
+        format!("HPS removes {points:.0} percentage points of plain DISE's overhead for {what}"),
         paper,
-        rule: format!(
-            "plain DISE's overhead less HPS's, mean over programs; confirmed within {:.0}% of the published number, \
-             not confirmed if it is not above 0",
-            100.0 * BAND
-        ),
-        refuted_by: "a mean at or below 0: HPS that costs as much as plain DISE",
-        found,
-    }
+    )
+    // Whole runs of a deterministic machine: there is no noise in them.
+    .over("plain DISE's overhead less HPS's in points, mean over programs")
+    .is(as_text(text))
+    .number("", plain(2, times))
+    .here("{0}")
+    .confirmed(is_in(0, Band::near(points, BAND, Unit::Plain)))
+    .differs(
+        is_in(0, Band::above(0.0, Unit::Plain)),
+        "{1} times the published",
+    )
 }
 
 /// Basic overhead of the software scheme, with its copies, against what the paper quotes.
 fn software_range(
     data: &Data<'_>,
     scheme: Scheme,
-    paper: &'static str,
+    paper: &str,
     (low, high): (f64, f64),
-) -> Judged {
-    let bars = of(data, scheme);
-    let basic = Spread::of(bars.map(|b| {
+) -> Statement {
+    let basic = Spread::of(of(data, scheme).map(|b| {
         let share = b.share(Part::Basic) + b.share(Part::Duplication);
         (&*b.program, share)
     }));
-    let found = basic.map(|s| {
-        let verdict = match 100.0 * s.mean {
-            mean if (low..=high).contains(&mean) => Verdict::Confirmed,
-            mean => Verdict::Differs(format!("{mean:.1}%")),
-        };
-        (s.percent("programs × profiles"), verdict)
-    });
-    Judged {
-        section: Section::Cost,
-        claim: format!(
+    let mean = basic.map(|s| 100.0 * s.mean);
+    Statement::new(
+        Section::Cost,
+        format!(
             "The basic overhead of {} is {low:.0} to {high:.0}% of the time",
             scheme.title()
         ),
         paper,
-        rule: "duplicated code and checks that never lead to a sample; confirmed if the mean lies in that range".into(),
-        refuted_by: "a mean outside of the range",
-        found,
-    }
+    )
+    .over("duplicated code and checks that never lead to a sample, mean over programs")
+    .is(Spread::number(basic.as_ref(), PROGRAMS))
+    .number("", plain(1, mean))
+    .here("{0}")
+    .confirmed(is_in(
+        0,
+        Band::between(low / 100.0, high / 100.0, Unit::Ratio),
+    ))
+    .else_differs("{1}%")
 }
 
-fn checks_dominate(data: &Data<'_>) -> Judged {
+fn checks_dominate(data: &Data<'_>) -> Statement {
     let bars = of(data, Scheme::PlainDise).filter(|bar| bar.kind == ProfileKind::DataStream);
     let bars: Vec<&Bar> = bars.collect();
-    let mean = |part| Spread::of(bars.iter().map(|bar| (&*bar.program, bar.share(part))));
-    let parts = [Part::Checks, Part::Basic, Part::Sampling].map(mean);
-    let found = match parts {
-        [Some(checks), Some(basic), Some(sampling)] => {
-            let verdict = match checks.mean > basic.mean && checks.mean > sampling.mean {
-                true => Verdict::Confirmed,
-                false => Verdict::NotConfirmed,
-            };
-            let here = format!(
-                "means: checks {}%, basic {}%, sampling {}%",
-                checks.mean_percent(1),
-                basic.mean_percent(1),
-                sampling.mean_percent(1)
-            );
-            Some((here, verdict))
-        }
-        _ => None,
+    let mean = |part| {
+        let spread = Spread::of(bars.iter().map(|bar| (&*bar.program, bar.share(part))));
+        as_text(spread.map(|s| (s.mean, format!("{}%", s.mean_percent(1)))))
     };
-    Judged {
-        section: Section::Cost,
-        claim: "Instrumentation checks dominate plain DISE's overhead for hot data streams".into(),
-        paper: "dominant (6.1, Figure 7)",
-        rule:
-            "confirmed if they cost more than either of the other parts, in the mean over programs"
-                .into(),
-        refuted_by: "another part that costs more in the mean",
-        found,
-    }
+    Statement::new(
+        Section::Cost,
+        "Instrumentation checks dominate plain DISE's overhead for hot data streams",
+        "dominant (6.1, Figure 7)",
+    )
+    .over("means over programs")
+    .number("the cost of checks", mean(Part::Checks))
+    .number("the basic overhead", mean(Part::Basic))
+    .number("the cost of sampling", mean(Part::Sampling))
+    .here("means: checks {0}, basic {1}, sampling {2}")
+    .confirmed(all([Condition::Above(0, 1), Condition::Above(0, 2)]))
 }

@@ -9,12 +9,15 @@ pub(crate) mod band;
 mod checks;
 mod cost;
 mod price;
+pub(crate) mod rule;
+pub(crate) mod statement;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use hps_profile::summarize;
 
+use self::statement::{Number, Statement};
 use crate::figure7::{self, Bar};
 use crate::measurement::UnitRecord;
 use crate::row::Row;
@@ -47,14 +50,6 @@ impl Verdict {
             Verdict::Differs(how) => Verdict::Fails(how),
             other => other,
         }
-    }
-}
-
-/// What would refute a claim: what its rule says of that, or else that its rule does not hold.
-fn refutation(rule: &str) -> String {
-    match rule.split_once("not confirmed if ") {
-        Some((_, contrary)) => contrary.to_string(),
-        None => "numbers that break the rule".to_string(),
     }
 }
 
@@ -116,69 +111,12 @@ pub struct Claim {
     pub refuted_by: String,
 }
 
-/// A claim before its instruction set is known.
-pub(crate) struct Draft {
-    pub section: Section,
-    pub claim: String,
-    pub paper: String,
-    pub rule: String,
-    /// What was measured, and the verdict; none if nothing was.
-    pub found: Option<(String, Verdict)>,
-}
-
-impl Draft {
-    /// The claim on an instruction set.
-    pub fn of(self, isa: &str) -> Claim {
-        let (here, verdict) = self.found.unwrap_or((String::new(), Verdict::NotMeasured));
-        let verdict = match self.section.is_claimed() {
-            true => verdict,
-            false => verdict.of_what_no_paper_claims(),
-        };
-        Claim {
-            refuted_by: refutation(&self.rule),
-            isa: isa.to_string(),
-            section: self.section,
-            claim: self.claim,
-            paper: self.paper,
-            here,
-            verdict,
-            rule: self.rule,
-        }
-    }
-}
-
 /// Everything about the programs of one instruction set.
+#[derive(Default)]
 struct Data<'a> {
     rows: Vec<&'a Row>,
     bars: Vec<Bar>,
     records: Vec<&'a UnitRecord>,
-}
-
-/// A claim without the instruction set: what, paper, rule, and what the data say.
-struct Judged {
-    section: Section,
-    claim: String,
-    paper: &'static str,
-    rule: String,
-    refuted_by: &'static str,
-    /// What was measured, and the verdict; none if nothing was.
-    found: Option<(String, Verdict)>,
-}
-
-impl Judged {
-    fn of(self, isa: &str) -> Claim {
-        let draft = Draft {
-            section: self.section,
-            claim: self.claim,
-            paper: self.paper.to_string(),
-            rule: self.rule,
-            found: self.found,
-        };
-        Claim {
-            refuted_by: self.refuted_by.to_string(),
-            ..draft.of(isa)
-        }
-    }
 }
 
 /// The claims for each instruction set.
@@ -198,33 +136,26 @@ pub fn claims(rows: &[Row], records: &[UnitRecord]) -> Vec<Claim> {
             bars: bars.iter().filter(|b| b.isa == isa).cloned().collect(),
             records: records.iter().filter(|r| r.isa == isa).collect(),
         };
-        let judged = cost::claims(&data).into_iter();
-        let judged = judged.chain(accuracy::claims(&data));
-        let judged = judged.chain(checks::checks(&data));
-        all.extend(judged.map(|judged| judged.of(isa)));
+        all.extend(statement::of_all(statements(&data), isa));
     }
     all
 }
 
-/// How far a number may be from a published one and still agree, as a share of it.
-const BAND: f64 = 0.25;
-
-/// A number with half of its 95% interval, if it has one, beside a published one.
-fn beside(here: f64, half_width: f64, published: f64) -> Verdict {
-    let (low, high) = ((1.0 - BAND) * published, (1.0 + BAND) * published);
-    let agrees = |number: f64| (low..=high).contains(&number);
-    if here <= 0.0 && here + half_width <= 0.0 {
-        return Verdict::NotConfirmed;
-    }
-    let ends = [here - half_width, here + half_width];
-    match (ends.map(agrees), agrees(here)) {
-        ([true, true], _) => Verdict::Confirmed,
-        ([false, false], false) if ends[0] > high || ends[1] < low => {
-            Verdict::Differs(format!("{:.2} times the published", here / published))
-        }
-        _ => Verdict::Draw("the interval reaches over an end of the band".to_string()),
-    }
+fn statements(data: &Data<'_>) -> Vec<Statement> {
+    let mut all = cost::statements(data);
+    all.extend(accuracy::statements(data));
+    all.extend(checks::statements(data));
+    all
 }
+
+/// The claims on an instruction set, of which nothing was measured.
+#[cfg(test)]
+pub(crate) fn unmeasured(isa: &str) -> Vec<Claim> {
+    statement::of_all(statements(&Data::default()), isa)
+}
+
+/// How far a number may be from a published one and still agree, as a share of it.
+pub(crate) const BAND: f64 = 0.25;
 
 /// The place between two numbers at a part of the way from the first to the second: on a logarithmic scale if both are
 /// positive, else on a linear one. Verdicts interpolate overheads so, and figures draw their lines so.
@@ -280,6 +211,11 @@ impl Spread {
         )
     }
 
+    /// The mean as a number of a claim, with what it is a mean over.
+    fn number(spread: Option<&Spread>, what: &str) -> Number {
+        statement::as_text(spread.map(|spread| (spread.mean, spread.percent(what))))
+    }
+
     /// In percent, with what it is a mean over.
     fn percent(&self, what: &str) -> String {
         let [low, high] = [self.low, self.high].map(|v| 100.0 * v);
@@ -295,3 +231,19 @@ impl Spread {
 pub const COST_INTERVALS: &str = "Intervals of costs (±) are those of the mean over other programs like these, by Student's t \
     over programs: whole runs of a deterministic machine have no other noise, and a verdict speaks of the programs that were \
     run. Intervals of accuracies are over the phases of schedules, for these programs.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_of_a_claim_counts() {
+        statement::tests::assert_that_each_limit_counts(&statements(&Data::default()));
+    }
+
+    #[test]
+    fn lines_are_straight_on_the_scale_of_the_verdict() {
+        assert!((between(0.01, 1.0, 0.5) - 0.1).abs() < 1e-12);
+        assert!((between(-1.0, 1.0, 0.25) + 0.5).abs() < 1e-12);
+    }
+}

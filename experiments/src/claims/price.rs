@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use hps_profile::ProfileKind;
 
-use super::accuracy::{band_rule, overhead, timed};
-use super::{BAND, Data, Judged, Section, Spread, Verdict, beside, between};
+use super::accuracy::{near_published, overhead, timed};
+use super::statement::{Statement, as_text};
+use super::{Data, Section, Spread, between};
 use crate::estimate::{Estimate, bootstrap, mean_by_phase};
 
 /// A point of a line of means: accuracies by phase, and overhead.
@@ -67,68 +68,64 @@ fn price_of_phases(line: &[OnLine], phases: &[usize], accuracy: f64) -> Price {
     price(&line, accuracy)
 }
 
-pub(super) fn ninety(data: &Data<'_>, kind: ProfileKind) -> Judged {
+pub(super) fn ninety(data: &Data<'_>, kind: ProfileKind) -> Statement {
     const WANTED: f64 = 0.9;
     const PUBLISHED: f64 = 0.002;
     let line = line(data, kind);
     let phases = line.iter().map(|of| of.accuracies.len()).max().unwrap_or(0);
     let best = line.first().and_then(|of| Estimate::over(&of.accuracies));
-    let found = best.map(|best| {
+    let found = best.as_ref().map(|_| {
         let all: Vec<usize> = (0..phases).collect();
-        let number = |price| match price {
-            Price::At(cost) | Price::AtMost(cost) => cost,
-            Price::Never => f64::INFINITY,
-        };
-        let draw = |drawn: &[usize]| number(price_of_phases(&line, drawn, WANTED));
-        let (low, high) = match phases {
-            1 => (f64::NAN, f64::NAN),
-            _ => bootstrap(phases, draw),
-        };
-        let interval = match (low.is_finite(), high.is_finite()) {
-            (true, true) => format!(" ({:.3} to {:.3}% over phases)", 100.0 * low, 100.0 * high),
-            (true, false) => format!(" (from {:.3}% on, or not at all, over phases)", 100.0 * low),
-            _ => " (of one phase)".to_string(),
-        };
-        match price_of_phases(&line, &all, WANTED) {
-            Price::At(cost) => {
-                // The wider side stands for both.
-                let half = (cost - low).max(high - cost);
-                let half = if half.is_nan() { 0.0 } else { half };
-                (
-                    format!("{:.3}%{interval}", 100.0 * cost),
-                    beside(cost, half, PUBLISHED),
-                )
-            }
-            Price::AtMost(cost) if cost < (1.0 - BAND) * PUBLISHED => {
-                let verdict = Verdict::Differs("it costs less".to_string());
-                (format!("at most {:.3}%{interval}", 100.0 * cost), verdict)
-            }
-            Price::AtMost(cost) => {
-                let verdict = Verdict::Draw("no point is below 90%".to_string());
-                (format!("at most {:.3}%", 100.0 * cost), verdict)
-            }
-            Price::Never => {
-                let here = format!(
-                    "not reached: {}% accurate at the highest frequency",
-                    best.percent()
-                );
-                (here, Verdict::NotConfirmed)
-            }
-        }
+        price_of_phases(&line, &all, WANTED)
     });
-    Judged {
-        section: Section::Accuracy,
-        claim: format!(
-            "A {} profile that is 90% accurate costs about 0.2%",
-            kind.title()
-        ),
-        paper: "about 0.2% (6.2, Figure 8)",
-        rule: band_rule(
-            "the overhead at which the line of means over programs (renormalized accuracy over phases against \
-             overhead, burst 1; straight in the logarithm of the overhead) passes 90%",
-        ),
-        refuted_by: "a line that stays below 90%",
-        found,
+    let draw = |drawn: &[usize]| match price_of_phases(&line, drawn, WANTED) {
+        Price::At(cost) | Price::AtMost(cost) => cost,
+        Price::Never => f64::INFINITY,
+    };
+    let (low, high) = match phases {
+        0 | 1 => (f64::NAN, f64::NAN),
+        _ => bootstrap(phases, draw),
+    };
+    let interval = match (low.is_finite(), high.is_finite()) {
+        (true, true) => format!(" ({:.3} to {:.3}% over phases)", 100.0 * low, 100.0 * high),
+        (true, false) => format!(" (from {:.3}% on, or not at all, over phases)", 100.0 * low),
+        _ => " (of one phase)".to_string(),
+    };
+    let text = |cost: f64| format!("{:.3}%{interval}", 100.0 * cost);
+    let number = |value: f64, half_width: f64, text: String| {
+        as_text(Some((value, text))).with_interval(Some(half_width))
+    };
+    let cost = match found {
+        None => as_text(None),
+        Some(Price::At(cost)) => {
+            // The wider side stands for both.
+            let half = (cost - low).max(high - cost);
+            number(cost, if half.is_nan() { 0.0 } else { half }, text(cost))
+        }
+        // It lies between nothing and this.
+        Some(Price::AtMost(cost)) => {
+            number(cost / 2.0, cost / 2.0, format!("at most {}", text(cost)))
+        }
+        Some(Price::Never) => {
+            let best = best.as_ref().map(Estimate::percent).unwrap_or_default();
+            let text = format!("not reached: {best}% accurate at the highest frequency");
+            number(0.0, 0.0, text)
+        }
+    };
+    let statement = Statement::new(
+        Section::Accuracy,
+        format!("A {} profile that is 90% accurate costs about 0.2%", kind.title()),
+        "about 0.2% (6.2, Figure 8)",
+    )
+    .over(
+        "the overhead at which the line of means over programs (renormalized accuracy over phases against overhead, burst 1; \
+         straight in the logarithm of the overhead) passes 90%, and 0 if it never does",
+    )
+    .is(cost)
+    .here("{0}");
+    match found {
+        Some(Price::AtMost(_)) => near_published(statement, PUBLISHED, "it costs less"),
+        _ => near_published(statement, PUBLISHED, "{1} times the published"),
     }
 }
 

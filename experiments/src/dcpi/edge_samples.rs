@@ -1,9 +1,13 @@
 //! Claims about edge samples, of which the paper has prototypes and no numbers (section 7).
 
-use super::data::{Data, setting_of};
+use super::data::{machines, mean, setting_of};
 use super::order::followed_measure;
 use super::{FOLLOWS, Follow, MAIN_PERIOD, follow_setting};
-use crate::claims::{Draft, Section, Verdict};
+use crate::claims::Section;
+use crate::claims::band::{Band, Unit};
+use crate::claims::rule::{all, is_in};
+use crate::claims::statement::{Statement, percent, ratio, ratio_to, signed};
+use crate::table::Table;
 
 const PAPER: &str = "prototypes, without numbers (section 7)";
 
@@ -16,115 +20,108 @@ fn told(follow: Follow) -> String {
     }
 }
 
-/// Shares of an estimate within 10% of the truth: without edge samples, and by each way to them.
-fn shares(data: &Data<'_>, measure: &str) -> Option<(f64, Vec<f64>)> {
-    let without = data.mean(&format!("period={MAIN_PERIOD}"), measure)?;
-    let with = FOLLOWS.map(|follow| data.mean(&follow_setting(follow), measure));
-    Some((without, with.into_iter().collect::<Option<_>>()?))
-}
-
-/// A claim about these shares: they rise by at least so many points.
-fn gained(data: &Data<'_>, measure: &str, points: f64) -> Option<(String, Verdict)> {
-    let (without, with) = shares(data, measure)?;
-    let verdict = match with.iter().all(|share| share - without > points) {
-        true => Verdict::Confirmed,
-        false => Verdict::NotConfirmed,
-    };
-    let with = FOLLOWS.into_iter().zip(with);
-    let texts = std::iter::once((Follow::Nothing, without)).chain(with);
-    let texts = texts.map(|(follow, share)| format!("{}: {share:.1}%", told(follow)));
-    Some((texts.collect::<Vec<_>>().join("; "), verdict))
-}
-
-pub(super) fn edges(data: &Data<'_>) -> Draft {
-    Draft {
-        section: Section::Explained,
-        claim: "edge samples give better estimates of edges".to_string(),
-        paper: PAPER.to_string(),
-        rule: format!(
-            "confirmed if more executions of edges are within 10% by each way to edge samples; a sample each {MAIN_PERIOD} cycles"
-        ),
-        found: gained(data, "edge_within_10_percent", 0.0),
+/// A claim about shares of an estimate within 10% of the truth: edge samples change them by more points than this.
+fn gained(
+    table: &Table<'_>,
+    claim: &str,
+    (what, measure): (&str, &str),
+    more_than: f64,
+) -> Statement {
+    let without = mean(table, &format!("period={MAIN_PERIOD}"), measure);
+    let gained = Band::above(more_than, Unit::Plain);
+    let mut statement = Statement::new(Section::Explained, claim, PAPER).over(format!(
+        "points that the share of {what} within 10% gains; a sample each {MAIN_PERIOD} cycles"
+    ));
+    let mut here = format!("{}: {{{}}}", told(Follow::Nothing), 2 * FOLLOWS.len());
+    for (at, follow) in FOLLOWS.into_iter().enumerate() {
+        let with = mean(table, &follow_setting(follow), measure);
+        let more = with.zip(without).map(|(with, without)| with - without);
+        statement = statement
+            .number(told(follow), signed(0, more))
+            .number("", percent(1, with));
+        here += &format!("; {}: {{{}}}", told(follow), 2 * at + 1);
     }
+    statement
+        .number("", percent(1, without))
+        .here(here)
+        .confirmed(all((0..FOLLOWS.len())
+            .map(|at| is_in(2 * at, gained))
+            .collect::<Vec<_>>()))
 }
 
-pub(super) fn frequencies(data: &Data<'_>) -> Draft {
-    Draft {
-        section: Section::Explained,
-        claim: "edge samples do not make frequencies of instructions worse".to_string(),
-        paper: PAPER.to_string(),
-        rule: format!(
-            "confirmed if the share of samples within 10% falls by less than a point by each way; a sample each {MAIN_PERIOD} \
-             cycles"
-        ),
-        found: gained(data, "frequency_within_10_percent", -1.0),
+pub(super) fn edges(table: &Table<'_>) -> Statement {
+    gained(
+        table,
+        "edge samples give better estimates of edges",
+        ("executions of edges", "edge_within_10_percent"),
+        0.0,
+    )
+}
+
+pub(super) fn frequencies(table: &Table<'_>) -> Statement {
+    gained(
+        table,
+        "edge samples do not make frequencies of instructions worse",
+        ("samples", "frequency_within_10_percent"),
+        -1.0,
+    )
+}
+
+pub(super) fn directions(table: &Table<'_>) -> Statement {
+    let mut statement = Statement::new(
+        Section::Explained,
+        "edge samples tell where branches lead",
+        PAPER,
+    )
+    .over(
+        "executions of which the share of an edge among the edge samples of its block is within 10% of the truth; instructions \
+         that issue with others at the head are never sampled, so that reading the sampled transfer does not meet all",
+    );
+    let mut here = Vec::new();
+    for (at, follow) in FOLLOWS.into_iter().enumerate() {
+        let of = |measure| ratio(mean(table, &follow_setting(follow), measure));
+        statement = statement
+            .number(told(follow), of("direction_within_10_ratio"))
+            .number("", of("direction_met_ratio"));
+        here.push(format!(
+            "{}: {{{}}} of the executions of branches are met, {{{}}} of these are within 10%",
+            told(follow),
+            2 * at + 1,
+            2 * at
+        ));
     }
-}
-
-pub(super) fn directions(data: &Data<'_>) -> Draft {
-    let of = |follow: Follow| {
-        let setting = follow_setting(follow);
-        let met = data.mean(&setting, "direction_met_ratio")?;
-        Some((
-            follow,
-            met,
-            data.mean(&setting, "direction_within_10_ratio")?,
-        ))
-    };
-    let all: Option<Vec<_>> = FOLLOWS.map(of).into_iter().collect();
-    let out_of_order: Vec<String> = data
-        .machines()
-        .iter()
-        .skip(1)
-        .filter_map(|machine| {
-            let measure = followed_measure(FOLLOWS[1], "direction_within_10_ratio");
-            let right = data.mean(&setting_of(machine), &measure)?;
-            Some(format!("{:.1}% on {machine}", 100.0 * right))
-        })
-        .collect();
-    Draft {
-        section: Section::Explained,
-        claim: "edge samples tell where branches lead".to_string(),
-        paper: PAPER.to_string(),
-        rule: "confirmed if by each way the share of an edge among the edge samples of its block is within 10% of the truth for \
-               75% of the executions; instructions that issue with others at the head are never sampled, so that reading the \
-               sampled transfer does not meet all"
-            .to_string(),
-        found: all.map(|all| {
-            let verdict = match all.iter().all(|(_, _, right)| *right >= 0.75) {
-                true => Verdict::Confirmed,
-                false => Verdict::NotConfirmed,
-            };
-            let texts = all.iter().map(|(follow, met, right)| {
-                let (met, right) = (100.0 * met, 100.0 * right);
-                format!("{}: {met:.1}% of the executions of branches are met, {right:.1}% of these are within 10%", told(*follow))
-            });
-            let mut texts: Vec<String> = texts.collect();
-            if !out_of_order.is_empty() {
-                texts.push(format!("the same {}: {}", told(FOLLOWS[1]), out_of_order.join(", ")));
-            }
-            (texts.join("; "), verdict)
-        }),
-    }
-}
-
-pub(super) fn cost(data: &Data<'_>) -> Draft {
-    let found = data.mean("", "overhead_ratio").map(|ratio| {
-        let of = |follow: Follow| 100.0 * ratio * follow.interrupts() as f64;
-        let texts = FOLLOWS.map(|follow| format!("{}: {:.2}%", told(follow), of(follow)));
-        let verdict = match FOLLOWS.iter().all(|follow| of(*follow) <= 3.0) {
-            true => Verdict::Confirmed,
-            false => Verdict::NotConfirmed,
-        };
-        (texts.join("; "), verdict)
+    let out_of_order = machines(table).into_iter().skip(1).filter_map(|machine| {
+        let measure = followed_measure(FOLLOWS[1], "direction_within_10_ratio");
+        let right = mean(table, &setting_of(machine), &measure)?;
+        Some(format!("{:.1}% on {machine}", 100.0 * right))
     });
-    Draft {
-        section: Section::Cost,
-        claim: "slowdown with edge samples".to_string(),
-        paper: PAPER.to_string(),
-        rule: "confirmed up to the published 3%, if each further interrupt costs what the measured ones do; further interrupts \
-               are not executed"
-            .to_string(),
-        found,
+    let out_of_order: Vec<String> = out_of_order.collect();
+    if !out_of_order.is_empty() {
+        here.push(format!(
+            "the same {}: {}",
+            told(FOLLOWS[1]),
+            out_of_order.join(", ")
+        ));
     }
+    let right = Band::at_least(0.75, Unit::Ratio);
+    statement
+        .here(here.join("; "))
+        .confirmed(all((0..FOLLOWS.len())
+            .map(|at| is_in(2 * at, right))
+            .collect::<Vec<_>>()))
+}
+
+pub(super) fn cost(table: &Table<'_>) -> Statement {
+    let alone = mean(table, "", "overhead_ratio");
+    let mut statement = Statement::new(Section::Cost, "slowdown with edge samples", PAPER).over(
+        "the published 3% at most, if each further interrupt costs what the measured ones do; further interrupts are not executed",
+    );
+    for follow in FOLLOWS {
+        let whole = alone.map(|ratio| ratio * follow.interrupts() as f64);
+        statement = statement.number(told(follow), ratio_to(2, whole));
+    }
+    let little = Band::at_most(0.03, Unit::Ratio);
+    statement.confirmed(all((0..FOLLOWS.len())
+        .map(|at| is_in(at, little))
+        .collect::<Vec<_>>()))
 }

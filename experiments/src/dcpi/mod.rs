@@ -6,10 +6,9 @@
 //! what sampling costs.
 
 mod claims;
-mod data;
+pub mod data;
 mod edge_samples;
 mod measure;
-mod not_covered;
 pub mod order;
 
 use hps_dcpi::collect::Follow;
@@ -17,7 +16,7 @@ use hps_lab::{Program, TimedMachine};
 use hps_pipeline::static_schedule::{NotInOrder, StaticScheduler};
 
 pub use claims::claims;
-pub use data::{Data, bucket_name, setting_of};
+pub use data::{bucket_name, setting_of};
 
 use crate::cluster::{Effort, Keep};
 use crate::measurement::{Unit, UnitRecord, run_units};

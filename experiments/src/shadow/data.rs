@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::executed::{Kind, Means};
 use super::{bursts, chip};
-use crate::found::Found;
 use crate::measurement::UnitRecord;
+use crate::table::Table;
 
 /// The scheme of numbers about shadows; what is counted by cause has that as its scheme.
 const SCHEME: &str = "shadow";
 
 /// The measurements of one instruction set.
 pub struct Data<'a> {
-    found: Found<'a>,
+    found: Table<'a>,
     /// Instructions of the samples of the grid, in ascending order.
     pub samples: Vec<u64>,
 }
@@ -22,7 +22,7 @@ impl<'a> Data<'a> {
     #[must_use]
     pub fn of(records: &'a [UnitRecord], isa: &str, samples: &[u64]) -> Data<'a> {
         Data {
-            found: Found::of(records, isa),
+            found: Table::of(records, isa),
             samples: samples.to_vec(),
         }
     }

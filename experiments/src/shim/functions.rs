@@ -11,9 +11,12 @@ use hps_shim::Dte;
 
 use super::intervals::{Counting, Interval, Intervals, Work, percentile};
 use super::measure::Study;
-use crate::claims::{Draft, Section, Verdict};
-use crate::found::Found;
+use crate::claims::Section;
+use crate::claims::band::{Band, Unit};
+use crate::claims::rule::{all, is_in, near};
+use crate::claims::statement::{Statement, plain, ratio};
 use crate::measurement::Measurement;
+use crate::table::Table;
 
 /// The scheme of these numbers: an observer on the program's core.
 pub const SCHEME: &str = "functions-smt";
@@ -213,91 +216,81 @@ fn spread(values: impl Iterator<Item = (f64, f64)> + Clone) -> Option<Spread> {
     })
 }
 
-fn at(found: &Found<'_>, every: usize, measure: &str) -> Option<f64> {
-    found.mean(SCHEME, &setting(every), measure)
+fn at(table: &Table<'_>, every: usize, measure: &str) -> Option<f64> {
+    table.mean(SCHEME, &setting(every), measure)
 }
 
 /// The claims of Figures 1(a) and 1(c).
-pub(super) fn claims(found: &Found<'_>) -> [Draft; 3] {
+pub(super) fn statements(table: &Table<'_>) -> [Statement; 3] {
     [
-        few_have_most(found),
-        differences_vanish(found),
-        each_is_told(found),
+        few_have_most(table),
+        differences_vanish(table),
+        each_is_told(table),
     ]
 }
 
-fn few_have_most(found: &Found<'_>) -> Draft {
-    let share = |first: usize| at(found, 1, &format!("hottest_{first}_share_ratio"));
-    Draft {
-        section: Section::Accuracy,
-        claim: "few functions have most of the samples".to_string(),
-        paper: "the hottest method of lusearch has 36%, the hundred hottest 97% (figure 1(a))".to_string(),
-        rule: "shares of kept samples, means over programs: confirmed if the hottest function has 27 to 45% and a hundred at \
-               least 90%, differs if a hundred have 90%, not confirmed if they have less"
-            .to_string(),
-        found: share(1).zip(share(10)).zip(share(100)).map(|((first, ten), hundred)| {
-            let verdict = match (first, hundred) {
-                (0.27..=0.45, 0.9..) => Verdict::Confirmed,
-                (_, 0.9..) => Verdict::Differs("these programs have fewer functions".to_string()),
-                _ => Verdict::NotConfirmed,
-            };
-            let shares = [first, ten, hundred].map(|share| format!("{:.1}%", 100.0 * share));
-            (format!("{} in one, {} in ten, {} in a hundred", shares[0], shares[1], shares[2]), verdict)
-        }),
-    }
+fn few_have_most(table: &Table<'_>) -> Statement {
+    let share = |first: usize| ratio(at(table, 1, &format!("hottest_{first}_share_ratio")));
+    let most = || is_in(1, Band::at_least(0.9, Unit::Ratio));
+    Statement::new(
+        Section::Accuracy,
+        "few functions have most of the samples",
+        "the hottest method of lusearch has 36%, the hundred hottest 97% (figure 1(a))",
+    )
+    .over("shares of kept samples, means over programs")
+    .number("in one", share(1))
+    .number("in a hundred", share(100))
+    .number("in ten", share(10))
+    .here("{0} in one, {2} in ten, {1} in a hundred")
+    .confirmed(all([near(0, 0.36), most()]))
+    .differs(most(), "these programs have fewer functions")
 }
 
-fn differences_vanish(found: &Found<'_>) -> Draft {
-    let deviation = |every| at(found, every, "function_ipc_deviation");
-    Draft {
-        section: Section::Accuracy,
-        claim: "coarse samples hide how functions differ".to_string(),
-        paper: "the mean IPC of a method is 0.04 to 2.39 at 500 cycles and about 1.14 for all at 5 million (figure 1(c))"
-            .to_string(),
-        rule: "standard deviation of the IPC of the hundred hottest functions, weighted by cycles, means over programs: \
-               confirmed if that of hundreds of samples is at most half of that of samples as they are, differs if it is \
-               smaller, not confirmed if it is not"
-            .to_string(),
-        found: deviation(1).zip(deviation(100)).map(|(fine, coarse)| {
-            let verdict = if coarse <= fine / 2.0 {
-                Verdict::Confirmed
-            } else if coarse < fine {
-                Verdict::Differs("a hundred samples are fewer than fifty thousand cycles here".to_string())
-            } else {
-                Verdict::NotConfirmed
-            };
-            let mut here = format!("{fine:.3} as they are, {coarse:.3} by hundreds");
-            if let Some(truth) = at(found, 1, "true_function_ipc_deviation") {
-                here += &format!("; it is {truth:.3}");
-            }
-            (here, verdict)
-        }),
-    }
+fn differences_vanish(table: &Table<'_>) -> Statement {
+    let deviation = |every| at(table, every, "function_ipc_deviation");
+    let (fine, coarse) = (deviation(1), deviation(100));
+    Statement::new(
+        Section::Accuracy,
+        "coarse samples hide how functions differ",
+        "the mean IPC of a method is 0.04 to 2.39 at 500 cycles and about 1.14 for all at 5 million (figure 1(c))",
+    )
+    .over(
+        "standard deviation of the IPC of the hundred hottest functions, weighted by cycles, means over programs, that of \
+         hundreds of samples over that of samples as they are",
+    )
+    .is(plain(2, coarse.zip(fine).map(|(coarse, fine)| coarse / fine)))
+    .number("", plain(3, fine))
+    .number("", plain(3, coarse))
+    .here("{1} as they are, {2} by hundreds")
+    .also("; it is {}", plain(3, at(table, 1, "true_function_ipc_deviation")))
+    .confirmed(is_in(0, Band::at_most(0.5, Unit::Plain)))
+    .differs(
+        is_in(0, Band::below(1.0, Unit::Plain)),
+        "a hundred samples are fewer than fifty thousand cycles here",
+    )
 }
 
-fn each_is_told(found: &Found<'_>) -> Draft {
-    let error = |every| at(found, every, "function_ipc_error");
-    Draft {
-        section: Section::Explained,
-        claim: "fine samples tell the IPC of each function".to_string(),
-        paper: "not asked there, for want of the truth".to_string(),
-        rule: "mean error of the IPC of the hundred hottest functions, weighted by cycles, over the deviation of the true \
-               ones: holds up to a quarter, differs up to one, does not hold if it is more"
-            .to_string(),
-        found: error(1)
-            .zip(error(100))
-            .zip(at(found, 1, "true_function_ipc_deviation"))
-            .map(|((fine, coarse), truth)| {
-                let verdict = match fine / truth {
-                    ..=0.25 => Verdict::Confirmed,
-                    ..=1.0 => Verdict::Differs(
-                        "an interval is charged to the tag at its end, and holds other functions".to_string(),
-                    ),
-                    _ => Verdict::NotConfirmed,
-                };
-                (format!("{fine:.3} off as they are, {coarse:.3} by hundreds; they deviate by {truth:.3}"), verdict)
-            }),
-    }
+fn each_is_told(table: &Table<'_>) -> Statement {
+    let error = |every| at(table, every, "function_ipc_error");
+    let truth = at(table, 1, "true_function_ipc_deviation");
+    Statement::new(
+        Section::Explained,
+        "fine samples tell the IPC of each function",
+        "not asked there, for want of the truth",
+    )
+    .over(
+        "mean error of the IPC of the hundred hottest functions, weighted by cycles, over the deviation of the true ones",
+    )
+    .is(plain(2, error(1).zip(truth).map(|(error, truth)| error / truth)))
+    .number("", plain(3, error(1)))
+    .number("", plain(3, error(100)))
+    .number("", plain(3, truth))
+    .here("{1} off as they are, {2} by hundreds; they deviate by {3}")
+    .confirmed(is_in(0, Band::at_most(0.25, Unit::Plain)))
+    .differs(
+        is_in(0, Band::at_most(1.0, Unit::Plain)),
+        "an interval is charged to the tag at its end, and holds other functions",
+    )
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ mod stacks;
 use hps_lab::{Program, TimedMachine};
 use hps_pipeline::config::MachineConfig;
 
+#[cfg(test)]
+pub(crate) use claims::all_claims;
 pub use claims::claims;
 pub use intervals::{Apart, Counting, Interval, Intervals, OwnCount, Places, Work};
 pub use measure::{Kind, WAITS};

@@ -1,26 +1,29 @@
 //! Claims of the studies held against what was measured, and what explains the differences.
 
-use std::collections::BTreeMap;
-
-use hps_profile::{Verdict as PairedVerdict, compare_pairs, summarize};
+use hps_profile::compare_pairs;
 
 use super::NARROW;
 use super::data::{Data, PUBLISHED, Published, fewer, level_of};
-use crate::claims::band::{Band, Rule, Unit};
-use crate::claims::{Claim, Draft, Section, Verdict};
+use crate::claims::band::{Band, Unit};
+use crate::claims::rule::{Condition, all, is_in, near};
+use crate::claims::statement::{Number, Statement, as_text, mean_ratio, of_all, plain, ratio};
+use crate::claims::{BAND, Claim, Section};
 use crate::correlation::correlation;
+use crate::table::{Mean, mean, paired};
 
-/// How far a number may be from a published one and still agree.
-const BAND: f64 = 0.25;
 /// Correlation from which on a cause is said to explain.
 const CORRELATION: f64 = 0.7;
 
 /// All claims for one instruction set, and behind them what explains the differences.
 #[must_use]
 pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
+    of_all(statements(data), isa)
+}
+
+pub(super) fn statements(data: &Data<'_>) -> Vec<Statement> {
     let published = PUBLISHED.iter().map(|p| average(data, p));
     let greatest = PUBLISHED.iter().filter_map(|p| greatest(data, p));
-    let mut all: Vec<Draft> = published.chain(greatest).collect();
+    let mut all: Vec<Statement> = published.chain(greatest).collect();
     all.extend([
         order(data),
         unbiased(data),
@@ -30,82 +33,73 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
         draws_explain(data),
         lost_tags(data),
     ]);
-    all.into_iter().map(|draft| draft.of(isa)).collect()
+    all
 }
 
 fn percent(ratio: f64) -> String {
     format!("{:.1}%", 100.0 * ratio)
 }
 
-fn errors<'a>(data: &Data<'a>, published: &Published) -> Vec<(&'a str, f64)> {
-    let errors = data.errors(data.machine, published.policy, level_of(published.policy));
-    errors.into_iter().collect()
+/// A number over a published one.
+fn times(value: Option<f64>, published: f64) -> Number {
+    plain(2, value.map(|value| value / published))
 }
 
-fn average(data: &Data<'_>, published: &Published) -> Draft {
-    let errors = errors(data, published);
-    let values: Vec<f64> = errors.iter().map(|(_, e)| *e).collect();
-    let rule = Rule::new(
-        "mean over programs",
-        Band::near(published.mean, BAND, Unit::Ratio),
-    )
-    .holding(published.mean, Unit::Ratio)
-    .else_differs();
-    let found = (!values.is_empty()).then(|| {
-        let summary = summarize(&values);
-        let half = summary
-            .half_width
-            .map_or_else(String::new, |half| format!(" ± {}", percent(half)));
-        let here = format!(
-            "{}{half} over {} programs",
-            percent(summary.mean),
-            summary.count
-        );
-        let how = format!("{:.2} times the published", summary.mean / published.mean);
-        let verdict = rule.judge_interval(summary.mean, summary.half_width, how);
-        (here, verdict)
-    });
-    Draft {
-        section: Section::Accuracy,
-        claim: format!("mean error of {}", published.name),
-        paper: format!(
+fn average(data: &Data<'_>, published: &Published) -> Statement {
+    let mean = data.mean_error(published.policy);
+    let programs = mean.map(|mean| mean.count as f64);
+    Statement::new(
+        Section::Accuracy,
+        format!("mean error of {}", published.name),
+        format!(
             "{} ({}, abstract)",
             percent(published.mean),
             published.study
         ),
-        rule: rule.text(),
-        found,
-    }
+    )
+    .over("mean over programs")
+    .is(mean_ratio(mean.as_ref()))
+    .number("", times(mean.map(|mean| mean.value), published.mean))
+    .number("", plain(0, programs))
+    .here("{0} over {2} programs")
+    .confirmed(all([
+        near(0, published.mean),
+        Condition::Holds(0, published.mean, Unit::Ratio),
+    ]))
+    .else_differs("{1} times the published")
 }
 
-fn greatest(data: &Data<'_>, published: &Published) -> Option<Draft> {
+fn greatest(data: &Data<'_>, published: &Published) -> Option<Statement> {
     let bound = published.greatest?;
-    let errors = errors(data, published);
+    let errors = data.errors(data.machine, published.policy, level_of(published.policy));
     let worst = errors.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let named = worst.map(|(program, error)| (error, format!("{} ({program})", percent(error))));
+    let statement = Statement::new(
+        Section::Accuracy,
+        format!("greatest error of {}", published.name),
+        format!("{} ({}, abstract)", percent(bound), published.study),
+    )
+    .over("greatest of all programs")
+    .is(as_text(named))
+    .number("", times(worst.map(|(_, error)| error), bound))
+    .here("{0}")
     // The paper's number bounds every program's error.
-    let most = Band::at_most(bound * (1.0 + BAND), Unit::Ratio);
-    let rule = Rule::new("greatest of all programs", most).else_differs();
-    let found = worst.map(|(program, error)| {
-        let verdict = rule.judge(error, format!("{:.2} times the published", error / bound));
-        (format!("{} ({program})", percent(error)), verdict)
+    .confirmed(is_in(0, Band::at_most(bound * (1.0 + BAND), Unit::Ratio)))
+    .else_differs("{1} times the published");
+    Some(statement)
+}
+
+/// The mean of differences by program in points, with its interval.
+fn difference(worse: &str, better: &str, of: Option<Mean>) -> Number {
+    let half = of.and_then(|mean| mean.half_width);
+    let text = of.map(|mean| {
+        let [mean, half] = [mean.value, half.unwrap_or_default()].map(|share| 100.0 * share);
+        format!("{worse} - {better}: {mean:+.1} ± {half:.1} points")
     });
-    Some(Draft {
-        section: Section::Accuracy,
-        claim: format!("greatest error of {}", published.name),
-        paper: format!("{} ({}, abstract)", percent(bound), published.study),
-        rule: rule.text(),
-        found,
-    })
+    as_text(of.map(|mean| mean.value).zip(text)).with_interval(half)
 }
 
-fn paired(a: &BTreeMap<&str, f64>, b: &BTreeMap<&str, f64>) -> Vec<(f64, f64)> {
-    let pairs = a
-        .iter()
-        .filter_map(|(program, &a)| Some((a, *b.get(program)?)));
-    pairs.collect()
-}
-
-fn order(data: &Data<'_>) -> Draft {
+fn order(data: &Data<'_>) -> Statement {
     let of = |policy| data.errors(data.machine, policy, "instruction");
     let steps = [
         ("software", "nci"),
@@ -113,228 +107,158 @@ fn order(data: &Data<'_>) -> Draft {
         ("lci", "nci"),
         ("nci", "tip"),
     ];
-    let compared: Vec<_> = steps
-        .iter()
-        .map(|&(worse, better)| {
-            (
-                worse,
-                better,
-                compare_pairs(&paired(&of(worse), &of(better))),
-            )
-        })
-        .collect();
-    let found = compared
-        .iter()
-        .all(|(_, _, c)| c.difference.count > 1)
-        .then(|| {
-            let said = compared.iter().map(|(worse, better, c)| {
-                format!(
-                    "{worse} - {better}: {:+.1} ± {:.1} points",
-                    100.0 * c.difference.mean,
-                    100.0 * c.difference.half_width.unwrap_or_default()
-                )
-            });
-            let said: Vec<String> = said.collect();
-            let count = |wanted| {
-                compared
-                    .iter()
-                    .filter(|(_, _, c)| c.verdict == wanted)
-                    .count()
-            };
-            let verdict = if count(PairedVerdict::Smaller) > 0 {
-                Verdict::NotConfirmed
-            } else if count(PairedVerdict::Draw) > 0 {
-                Verdict::Differs("a draw in part".to_string())
-            } else {
-                Verdict::Confirmed
-            };
-            (said.join("; "), verdict)
+    let mut statement = Statement::new(
+        Section::Accuracy,
+        "Software, Dispatch and LCI err more than NCI, and NCI more than TIP",
+        "61.8, 53.1, 55.4 > 9.3 > 1.6% (TIP, MICRO 2021, abstract)",
+    )
+    .over("mean paired differences over programs");
+    for (worse, better) in steps {
+        let (worse_errors, better_errors) = (of(worse), of(better));
+        let pairs: Vec<(f64, f64)> = paired(&worse_errors, &better_errors).collect();
+        let compared = compare_pairs(&pairs).difference;
+        let mean = (compared.count > 1).then_some(Mean {
+            value: compared.mean,
+            half_width: compared.half_width,
+            count: compared.count,
         });
-    Draft {
-        section: Section::Accuracy,
-        claim: "Software, Dispatch and LCI err more than NCI, and NCI more than TIP".to_string(),
-        paper: "61.8, 53.1, 55.4 > 9.3 > 1.6% (TIP, MICRO 2021, abstract)".to_string(),
-        rule: "confirmed if the 95% interval of each mean paired difference over programs lies above 0; not confirmed \
-               if one lies below"
-            .to_string(),
-        found,
+        let name = format!("{worse} less {better}");
+        statement = statement.number(name, difference(worse, better, mean));
     }
+    statement
+        .here("{0}; {1}; {2}; {3}")
+        .confirmed(all((0..steps.len())
+            .map(|step| is_in(step, Band::above(0.0, Unit::Ratio)))
+            .collect::<Vec<_>>()))
+        .by_interval()
 }
 
-fn unbiased(data: &Data<'_>) -> Draft {
+fn unbiased(data: &Data<'_>) -> Statement {
     let biases = data.biases(data.machine, "tip");
     let worst = biases.values().copied().reduce(f64::max);
-    Draft {
-        section: Section::Explained,
-        claim: "all of TIP's error comes from the number of samples".to_string(),
-        paper: "TIP is time-proportional (TIP, MICRO 2021)".to_string(),
-        rule: "confirmed if TIP with every cycle sampled has no error in any program".to_string(),
-        found: worst.map(|worst| {
-            let verdict = match worst < 1e-9 {
-                true => Verdict::Confirmed,
-                false => Verdict::NotConfirmed,
-            };
-            (format!("greatest bias {}", percent(worst)), verdict)
-        }),
-    }
+    Statement::new(
+        Section::Explained,
+        "all of TIP's error comes from the number of samples",
+        "TIP is time-proportional (TIP, MICRO 2021)",
+    )
+    .over("greatest bias of TIP in a program, with every cycle sampled")
+    .is(ratio(worst))
+    .here("greatest bias {0}")
+    .confirmed(is_in(0, Band::below(1e-9, Unit::Ratio)))
 }
 
-fn width_explains(data: &Data<'_>) -> Draft {
-    let points: Vec<(f64, f64)> = data
-        .points("nci")
-        .iter()
+fn width_explains(data: &Data<'_>) -> Statement {
+    let runs: Vec<(f64, f64)> = (data.points("nci").iter())
         .map(|p| (p.group, p.bias))
         .collect();
-    let rule = Rule::new(
-        "correlation of its bias and the instructions per committing cycle over programs and machines",
-        Band::at_least(CORRELATION, Unit::Plain),
-    );
-    let found = (points.len() > 3).then(|| correlation(&points)).flatten();
-    let found = found.map(|r| {
-        let by_machine = data.machines().into_iter().filter_map(|machine| {
-            let biases: Vec<f64> = data.biases(machine, "nci").into_values().collect();
-            let groups: Vec<f64> = data.groups(machine).into_values().collect();
-            (!biases.is_empty()).then(|| {
-                format!(
-                    "{machine}: {} at {:.2} instructions",
-                    percent(summarize(&biases).mean),
-                    summarize(&groups).mean
-                )
-            })
-        });
-        let by_machine: Vec<String> = by_machine.collect();
-        let verdict = rule.judge(r, "");
-        let here = format!(
-            "correlation {r:.2} over {} runs; bias of NCI by instructions per committing cycle: {}",
-            points.len(),
-            by_machine.join(", ")
-        );
-        (here, verdict)
+    let found = (runs.len() > 3).then(|| correlation(&runs)).flatten();
+    let by_machine = data.machines().into_iter().filter_map(|machine| {
+        let bias = mean(data.biases(machine, "nci").into_values())?;
+        let group = mean(data.groups(machine).into_values())?;
+        Some(format!(
+            "{machine}: {} at {group:.2} instructions",
+            percent(bias)
+        ))
     });
-    Draft {
-        section: Section::Explained,
-        claim: "NCI errs with the number of instructions that commit together".to_string(),
-        paper: "–".to_string(),
-        rule: rule.text(),
-        found,
-    }
+    let by_machine = by_machine.collect::<Vec<_>>().join(", ");
+    Statement::new(
+        Section::Explained,
+        "NCI errs with the number of instructions that commit together",
+        "–",
+    )
+    .over("correlation of its bias and the instructions per committing cycle over programs and machines")
+    .is(plain(2, found))
+    .here(format!(
+        "correlation {{0}} over {} runs; bias of NCI by instructions per committing cycle: {by_machine}",
+        runs.len()
+    ))
+    .confirmed(is_in(0, Band::at_least(CORRELATION, Unit::Plain)))
 }
 
-fn flushes_explain(data: &Data<'_>) -> Draft {
+fn flushes_explain(data: &Data<'_>) -> Statement {
     let narrow = data.machines().into_iter().find(|m| m.ends_with(NARROW));
-    let found = narrow.and_then(|machine| {
-        let biases = data.biases(machine, "nci");
-        let flushed = data.shares(machine, "flushed");
-        let pairs = paired(&biases, &flushed);
-        (!pairs.is_empty()).then(|| {
-            let within = pairs.iter().all(|(bias, share)| *bias <= share + 1e-9);
-            let mean = |of: fn(&(f64, f64)) -> f64| {
-                summarize(&pairs.iter().map(of).collect::<Vec<_>>()).mean
-            };
-            let verdict = match within {
-                true => Verdict::Confirmed,
-                false => Verdict::NotConfirmed,
-            };
-            let here = format!(
-                "bias {} in the mean, cycles behind flushes {}",
-                percent(mean(|p| p.0)),
-                percent(mean(|p| p.1))
-            );
-            (here, verdict)
-        })
-    });
-    Draft {
-        section: Section::Explained,
-        claim: "where instructions commit one by one, NCI errs behind flushes only".to_string(),
-        paper: "–".to_string(),
-        rule: "confirmed if with a commit width of 1 the bias of NCI is in no program greater than the share of \
-               cycles behind flushes"
-            .to_string(),
-        found,
-    }
+    let machine = narrow.unwrap_or(NARROW);
+    let (biases, flushed) = (data.biases(machine, "nci"), data.shares(machine, "flushed"));
+    let pairs: Vec<(f64, f64)> = paired(&biases, &flushed).collect();
+    let most = pairs
+        .iter()
+        .map(|(bias, share)| bias - share)
+        .reduce(f64::max);
+    Statement::new(
+        Section::Explained,
+        "where instructions commit one by one, NCI errs behind flushes only",
+        "–",
+    )
+    .over("the bias of NCI less the share of cycles behind flushes, with a commit width of 1, the greatest of all programs")
+    .is(ratio(most))
+    .number("", ratio(mean(pairs.iter().map(|(bias, _)| *bias))))
+    .number("", ratio(mean(pairs.iter().map(|(_, share)| *share))))
+    .here("bias {1} in the mean, cycles behind flushes {2}")
+    .confirmed(is_in(0, Band::at_most(1e-9, Unit::Ratio)))
 }
 
-fn samples_explain(data: &Data<'_>) -> Draft {
-    let pairs = paired(
-        &data.errors_of_few("tip"),
-        &data.errors(data.machine, "tip", "instruction"),
+fn samples_explain(data: &Data<'_>) -> Statement {
+    let few = data.errors_of_few("tip");
+    let many = data.errors(data.machine, "tip", "instruction");
+    let pairs: Vec<(f64, f64)> = paired(&few, &many).collect();
+    let (few, many) = (
+        mean(pairs.iter().map(|p| p.0)),
+        mean(pairs.iter().map(|p| p.1)),
     );
     let published = PUBLISHED.iter().find(|p| p.policy == "tip");
-    let rule = Rule::new(
-        "mean error with a quarter of the samples over that with all",
-        Band::near(2.0, BAND, Unit::Plain),
+    let enough = published.zip(many);
+    let enough = enough.map(|(p, many)| data.samples as f64 * (many / p.mean).powi(2));
+    Statement::new(
+        Section::Explained,
+        "TIP's error halves with four times the samples",
+        "–",
     )
-    .else_differs();
-    let found = (!pairs.is_empty()).then(|| {
-        let mean = |of: fn(&(f64, f64)) -> f64| {
-            summarize(&pairs.iter().map(of).collect::<Vec<_>>()).mean
-        };
-        let (few, all) = (mean(|p| p.0), mean(|p| p.1));
-        let ratio = few / all;
-        let enough = published.map_or(0.0, |p| data.samples as f64 * (all / p.mean).powi(2));
-        let verdict = rule.judge(ratio, format!("by a factor of {ratio:.2}"));
-        let here = format!(
-            "{} with {} samples, {} with {}; by this law {enough:.0} samples give the published error",
-            percent(few),
-            fewer(data.samples),
-            percent(all),
-            data.samples
-        );
-        (here, verdict)
-    });
-    Draft {
-        section: Section::Explained,
-        claim: "TIP's error halves with four times the samples".to_string(),
-        paper: "–".to_string(),
-        rule: rule.text(),
-        found,
-    }
+    .over("mean error with a quarter of the samples over that with all")
+    .is(plain(2, few.zip(many).map(|(few, many)| few / many)))
+    .number("", ratio(few))
+    .number("", ratio(many))
+    .number("", plain(0, enough))
+    .here(format!(
+        "{{1}} with {} samples, {{2}} with {}; by this law {{3}} samples give the published error",
+        fewer(data.samples),
+        data.samples
+    ))
+    .confirmed(is_in(0, Band::near(2.0, BAND, Unit::Plain)))
+    .else_differs("by a factor of {0}")
 }
 
-fn draws_explain(data: &Data<'_>) -> Draft {
-    let pairs = paired(
-        &data.errors(data.machine, "tip", "instruction"),
-        &data.draws(),
+fn draws_explain(data: &Data<'_>) -> Statement {
+    let errors = data.errors(data.machine, "tip", "instruction");
+    let draws = data.draws();
+    let pairs: Vec<(f64, f64)> = paired(&errors, &draws).collect();
+    let (tip, draws) = (
+        mean(pairs.iter().map(|p| p.0)),
+        mean(pairs.iter().map(|p| p.1)),
     );
-    let found = (!pairs.is_empty()).then(|| {
-        let mean =
-            |of: fn(&(f64, f64)) -> f64| summarize(&pairs.iter().map(of).collect::<Vec<_>>()).mean;
-        let (tip, draws) = (mean(|p| p.0), mean(|p| p.1));
-        let verdict = match tip <= draws {
-            true => Verdict::Confirmed,
-            false => Verdict::Differs(format!("{:.2} times as much", tip / draws)),
-        };
-        let here = format!("TIP {}, draws {}", percent(tip), percent(draws));
-        (here, verdict)
-    });
-    Draft {
-        section: Section::Explained,
-        claim: "TIP errs by no more than as many independent draws from the truth".to_string(),
-        paper: "–".to_string(),
-        rule: "confirmed if its mean error is at most that of the draws, computed from the exact profile; TIP shares a \
-               sample among the instructions that commit together, a draw does not"
-            .to_string(),
-        found,
-    }
+    Statement::new(
+        Section::Explained,
+        "TIP errs by no more than as many independent draws from the truth",
+        "–",
+    )
+    .over("its mean error over that of the draws, computed from the exact profile; TIP shares a sample among the instructions that commit together, a draw does not")
+    .is(plain(2, tip.zip(draws).map(|(tip, draws)| tip / draws)))
+    .number("", ratio(tip))
+    .number("", ratio(draws))
+    .here("TIP {1}, draws {2}")
+    .confirmed(is_in(0, Band::at_most(1.0, Unit::Plain)))
+    .else_differs("{0} times as much")
 }
 
-fn lost_tags(data: &Data<'_>) -> Draft {
+fn lost_tags(data: &Data<'_>) -> Statement {
     let (taken, lost) = data.taken_and_lost("ibs");
-    Draft {
-        section: Section::Explained,
-        claim: "dispatch tagging loses samples to squashes".to_string(),
-        paper: "–".to_string(),
-        rule: "confirmed if the hardware tags instructions that are squashed".to_string(),
-        found: (taken > 0.0).then(|| {
-            let verdict = match lost > 0.0 {
-                true => Verdict::Confirmed,
-                false => Verdict::NotConfirmed,
-            };
-            let here = format!(
-                "{} of the tags were squashed",
-                percent(lost / (taken + lost))
-            );
-            (here, verdict)
-        }),
-    }
+    let share = (taken > 0.0).then(|| lost / (taken + lost));
+    Statement::new(
+        Section::Explained,
+        "dispatch tagging loses samples to squashes",
+        "–",
+    )
+    .over("the share of tagged instructions that are squashed")
+    .is(ratio(share))
+    .here("{0} of the tags were squashed")
+    .confirmed(is_in(0, Band::above(0.0, Unit::Ratio)))
 }

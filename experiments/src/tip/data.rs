@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hps_profile::summarize;
-
 use crate::leaderboard::{BIAS, DRAWS, GROUP, PASSIVE, STATES};
-use crate::measurement::{Measurement, UnitRecord};
+use crate::measurement::UnitRecord;
+use crate::table::{Cells, Mean, Table};
 
 /// An error that a study prints.
 #[derive(Clone, Copy, Debug)]
@@ -79,13 +78,13 @@ pub struct Point {
     pub bias: f64,
 }
 
-/// The records of one instruction set.
+/// What was measured for one instruction set, as the studies ask for it.
 pub struct Data<'a> {
     /// The machine asked for.
     pub machine: &'a str,
     /// Samples asked for.
     pub samples: u64,
-    records: Vec<&'a UnitRecord>,
+    table: Table<'a>,
 }
 
 impl<'a> Data<'a> {
@@ -95,44 +94,23 @@ impl<'a> Data<'a> {
         Data {
             machine,
             samples,
-            records: records.iter().filter(|r| r.isa == isa).collect(),
+            table: Table::of(records, isa),
         }
     }
 
     /// The machines, the one asked for first.
     #[must_use]
     pub fn machines(&self) -> Vec<&'a str> {
-        let mut machines = vec![self.machine];
-        for record in &self.records {
-            if !machines.contains(&record.machine.as_str()) {
-                machines.push(&record.machine);
-            }
-        }
+        let mut machines = self.table.machines();
+        machines.retain(|machine| *machine != self.machine);
+        machines.insert(0, self.machine);
         machines
     }
 
     /// The programs in the order in which they ran.
     #[must_use]
     pub fn programs(&self) -> Vec<&'a str> {
-        let mut programs: Vec<&str> = Vec::new();
-        for record in &self.records {
-            if !programs.contains(&record.program.as_str()) {
-                programs.push(&record.program);
-            }
-        }
-        programs
-    }
-
-    fn values(
-        &self,
-        study: &str,
-        machine: &str,
-        wanted: impl Fn(&Measurement) -> bool,
-    ) -> BTreeMap<&'a str, f64> {
-        let of_study = |r: &&&UnitRecord| r.study == study && r.machine == machine;
-        let records = self.records.iter().filter(of_study);
-        let values = records.flat_map(|r| r.measurements.iter().filter(|m| wanted(m)));
-        values.map(|m| (m.program.as_str(), m.value)).collect()
+        self.table.all_programs()
     }
 
     /// Errors of a policy at a level by program, with the samples asked for.
@@ -155,67 +133,60 @@ impl<'a> Data<'a> {
         level: &str,
         samples: u64,
     ) -> BTreeMap<&'a str, f64> {
-        self.values(PASSIVE, machine, |m| {
-            m.scheme == policy
-                && m.measure == "error_ratio"
-                && m.setting == level
-                && m.x == Some(samples as f64)
-        })
+        let errors = Cells::of("error_ratio").study(PASSIVE).machine(machine);
+        let of_level = errors.scheme(policy).setting(level);
+        self.table.numbers(of_level.x(samples as f64))
     }
 
-    /// Mean error of a policy over programs and half the width of its 95% interval, as its study counts errors: over
-    /// event stacks for TEA, by instruction for the others.
+    /// Mean error of a policy over programs, as its study counts errors: over event stacks for TEA, by instruction for the
+    /// others.
     #[must_use]
-    pub fn mean_error(&self, policy: &str) -> Option<(f64, Option<f64>)> {
+    pub fn mean_error(&self, policy: &str) -> Option<Mean> {
         let errors = self.errors(self.machine, policy, level_of(policy));
-        let errors: Vec<f64> = errors.into_values().collect();
-        let summary = summarize(&errors);
-        (!errors.is_empty()).then_some((summary.mean, summary.half_width))
+        Mean::of(errors.into_values())
     }
 
     /// Mean error of a policy over programs with every cycle sampled.
     #[must_use]
     pub fn mean_bias(&self, machine: &str, policy: &str) -> Option<f64> {
-        let biases: Vec<f64> = self.biases(machine, policy).into_values().collect();
-        (!biases.is_empty()).then(|| summarize(&biases).mean)
+        Some(Mean::of(self.biases(machine, policy).into_values())?.value)
     }
 
     /// Errors of a policy by instruction and program with every cycle sampled.
     #[must_use]
     pub fn biases(&self, machine: &str, policy: &str) -> BTreeMap<&'a str, f64> {
-        self.values(BIAS, machine, |m| {
-            m.scheme == policy && m.measure == "bias_ratio" && m.setting == "instruction"
-        })
+        let biases = Cells::of("bias_ratio").study(BIAS).machine(machine);
+        self.table
+            .numbers(biases.scheme(policy).setting("instruction"))
     }
 
     /// The share of all cycles in a state, by program.
     #[must_use]
     pub fn shares(&self, machine: &str, state: &str) -> BTreeMap<&'a str, f64> {
-        self.values(STATES, machine, |m| {
-            m.measure == "share_ratio" && m.setting == state
-        })
+        let shares = Cells::of("share_ratio").study(STATES).machine(machine);
+        self.table.numbers(shares.setting(state))
     }
 
     /// Instructions that commit together, by program.
     #[must_use]
     pub fn groups(&self, machine: &str) -> BTreeMap<&'a str, f64> {
-        self.values(STATES, machine, |m| m.measure == GROUP)
+        self.table
+            .numbers(Cells::of(GROUP).study(STATES).machine(machine))
     }
 
     /// Mean errors of as many independent draws from the exact profile as samples were taken, by program.
     #[must_use]
     pub fn draws(&self) -> BTreeMap<&'a str, f64> {
-        self.values(STATES, self.machine, |m| {
-            m.measure == DRAWS && m.x == Some(self.samples as f64)
-        })
+        let draws = Cells::of(DRAWS).study(STATES).machine(self.machine);
+        self.table.numbers(draws.x(self.samples as f64))
     }
 
     /// Samples of a policy that were taken, and those that were lost, summed over programs.
     #[must_use]
     pub fn taken_and_lost(&self, policy: &str) -> (f64, f64) {
         let sum = |measure: &str| -> f64 {
-            let of_policy = |m: &Measurement| m.scheme == policy && m.measure == measure;
-            self.values(PASSIVE, self.machine, of_policy).values().sum()
+            let cells = Cells::of(measure).study(PASSIVE).machine(self.machine);
+            self.table.numbers(cells.scheme(policy)).values().sum()
         };
         (sum("samples"), sum("lost_samples"))
     }

@@ -6,6 +6,7 @@ use crate::leaderboard::{BIAS, DRAWS, GROUP, PASSIVE, STATES};
 use crate::measurement::{Measurement, UnitRecord};
 
 use super::{Data, claims};
+use crate::claims::statement::tests::assert_that_each_limit_counts;
 
 const MACHINE: &str = "four";
 const NARROW: &str = "four-commit-1";
@@ -101,6 +102,12 @@ fn verdict(records: &[UnitRecord], claim: &str) -> Verdict {
         .unwrap_or_else(|| panic!("{claim} in {all:?}"))
         .1
         .clone()
+}
+
+#[test]
+fn each_limit_of_a_claim_counts() {
+    let data = Data::of(&[], "riscv64", MACHINE, SAMPLES);
+    assert_that_each_limit_counts(&super::claims::statements(&data));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use hps_experiments::callgraphs::{
     Collector, FULL_DEPTH, OTHERS, Other, QUIET, QUIETLY, RINGS, WAITS, paper_rows,
 };
 use hps_experiments::claims::{Claim, Section};
-use hps_experiments::{Found, UnitRecord};
+use hps_experiments::{Table, UnitRecord};
 
 use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
@@ -39,7 +39,7 @@ const WORDS: Words = Words {
 /// written, and the errors of drawing.
 pub fn write_callgraphs2015(
     dir: &Path,
-    boards: &[(&str, Found<'_>)],
+    boards: &[(&str, Table<'_>)],
     claims: &[Claim],
     records: &[UnitRecord],
     info: &ReportInfo,
@@ -78,7 +78,7 @@ fn claims_chapter(claims: &[Claim]) -> Chapter {
 }
 
 /// The thesis's tables with what was measured here.
-fn published(isa: &str, found: &Found<'_>) -> Chapter {
+fn published(isa: &str, found: &Table<'_>) -> Chapter {
     let mut table = ChapterTable::new(
         "Tables 3.1 and 4.1 to 4.4, and means over programs here",
         3,
@@ -152,7 +152,7 @@ fn published(isa: &str, found: &Found<'_>) -> Chapter {
 }
 
 /// Collectors at full speed with the reads that SHIM's authors propose.
-fn quiet(found: &Found<'_>) -> ChapterTable {
+fn quiet(found: &Table<'_>) -> ChapterTable {
     let mut table = ChapterTable::new(
         "At full speed with reads that allocate nothing and take no part in the agreement of caches \
          (chip.quiet_read_cycles), means over programs",
@@ -188,7 +188,7 @@ fn wait(cycles: u64) -> String {
 }
 
 /// A point of a scheme at each of its settings: overhead in percent, at least what the axis shows, and accuracy.
-fn trade(found: &Found<'_>, scheme: &str, settings: &[String]) -> Vec<(f64, f64)> {
+fn trade(found: &Table<'_>, scheme: &str, settings: &[String]) -> Vec<(f64, f64)> {
     let point = |setting: &String| {
         let overhead = 100.0 * found.mean(scheme, setting, "overhead_ratio")?;
         let accuracy = 100.0 * found.mean(scheme, setting, "accuracy_ratio")?;
@@ -201,7 +201,7 @@ fn settings(waits: &[u64]) -> Vec<String> {
     waits.iter().rev().map(|cycles| wait(*cycles)).collect()
 }
 
-fn graphs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+fn graphs(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
     let programs = found.programs("stack-full").len();
     let subtitle = format!("{isa} on {}; {}", found.machine, over(programs));
     let mut chapter = Chapter {
@@ -228,7 +228,7 @@ fn graphs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
     Ok(chapter)
 }
 
-fn accuracy_by_overhead(found: &Found<'_>, subtitle: &str) -> Result<Option<Figure>, PlotError> {
+fn accuracy_by_overhead(found: &Table<'_>, subtitle: &str) -> Result<Option<Figure>, PlotError> {
     let observed = [
         Collector::Stack(None),
         Collector::Pairs(8 << 10),
@@ -275,7 +275,7 @@ fn accuracy_by_overhead(found: &Found<'_>, subtitle: &str) -> Result<Option<Figu
     diagram((title, subtitle), "Overhead, %", "Accuracy, %", series)
 }
 
-fn stacks(found: &Found<'_>, subtitle: &str) -> Result<Option<Figure>, PlotError> {
+fn stacks(found: &Table<'_>, subtitle: &str) -> Result<Option<Figure>, PlotError> {
     let series = [Some(2), Some(10), None].map(|depth| {
         let name = Collector::Stack(depth).name();
         let point = |cycles: &u64| {
@@ -298,7 +298,7 @@ fn stacks(found: &Found<'_>, subtitle: &str) -> Result<Option<Figure>, PlotError
 }
 
 /// A number of rings by their size.
-fn rings(found: &Found<'_>, subtitle: &str, measure: &str) -> Result<Option<Figure>, PlotError> {
+fn rings(found: &Table<'_>, subtitle: &str, measure: &str) -> Result<Option<Figure>, PlotError> {
     let (title, axis) = match measure {
         "orphan_ratio" => (
             "Calls whose caller the ring does not tell, by its size (figure 4.20)",
@@ -333,7 +333,7 @@ fn rings(found: &Found<'_>, subtitle: &str, measure: &str) -> Result<Option<Figu
 }
 
 /// Accuracy by the share of all calls that was seen, a line for each program.
-fn seen(isa: &str, found: &Found<'_>) -> Result<Option<Figure>, PlotError> {
+fn seen(isa: &str, found: &Table<'_>) -> Result<Option<Figure>, PlotError> {
     let scheme = Collector::Stack(None).name();
     let series = found.programs(&scheme).into_iter().map(|program| {
         let point = |cycles: &u64| {
@@ -361,7 +361,7 @@ fn seen(isa: &str, found: &Found<'_>) -> Result<Option<Figure>, PlotError> {
 /// Columns: heading, measure, factor, digits.
 type Column = (&'static str, &'static str, f64, usize);
 
-fn all_numbers(found: &Found<'_>) -> ChapterTable {
+fn all_numbers(found: &Table<'_>) -> ChapterTable {
     let columns: [Column; 9] = [
         ("Overhead, %", "overhead_ratio", 100.0, 2),
         ("Cycles a call found", "period_cycles", 1.0, 0),
@@ -397,7 +397,7 @@ fn all_numbers(found: &Found<'_>) -> ChapterTable {
     table
 }
 
-fn by_program(found: &Found<'_>) -> ChapterTable {
+fn by_program(found: &Table<'_>) -> ChapterTable {
     let shown: [(&str, String, String); 6] = [
         ("tag stack", Collector::Stack(None).name(), wait(0)),
         (
@@ -439,7 +439,7 @@ fn by_program(found: &Found<'_>) -> ChapterTable {
     table
 }
 
-fn contexts(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+fn contexts(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
     let kinds = [
         Collector::Tag,
         Collector::Context(2),

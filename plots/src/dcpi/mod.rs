@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use hps_dcpi::paper;
-use hps_experiments::UnitRecord;
 use hps_experiments::claims::{Claim, Section};
 use hps_experiments::dcpi::order::{BESIDE, HEAD, Level, error_measure, followed_measure};
 use hps_experiments::dcpi::{
-    Data, FOLLOWS, MAIN_PERIOD, PERIODS, bucket_name, follow_setting, setting_of,
+    FOLLOWS, MAIN_PERIOD, PERIODS, bucket_name, data, follow_setting, setting_of,
 };
+use hps_experiments::{Table, UnitRecord};
 
 use crate::PlotError;
 use crate::axis::Axis;
@@ -39,7 +39,7 @@ const WORDS: Words = Words {
 /// written, and the errors of drawing.
 pub fn write_dcpi(
     dir: &Path,
-    boards: &[(&str, Data<'_>)],
+    boards: &[(&str, Table<'_>)],
     claims: &[Claim],
     records: &[UnitRecord],
     info: &ReportInfo,
@@ -48,7 +48,7 @@ pub fn write_dcpi(
         let mut chapters = vec![claims_chapter(claims)];
         let measured = boards
             .iter()
-            .filter(|(_, data)| !data.programs().is_empty());
+            .filter(|(_, measured)| !data::programs(measured).is_empty());
         for (isa, data) in measured {
             chapters.extend(of_isa(isa, data)?);
         }
@@ -77,21 +77,21 @@ fn claims_chapter(claims: &[Claim]) -> Chapter {
     }
 }
 
-fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
+fn of_isa(isa: &str, measured: &Table<'_>) -> Result<Vec<Chapter>, PlotError> {
     let name = |figure: &str| format!("{isa}-{figure}");
     let here = [("here", setting())];
     let mut estimates = Chapter {
         id: format!("estimates-{isa}"),
         title: format!(
             "Frequencies and cycles against exact counts: {isa} on {}",
-            data.machine
+            measured.machine
         ),
         figures: vec![
             (
                 name("frequencies"),
                 histogram(
                     isa,
-                    data,
+                    measured,
                     "Errors of instruction frequencies (figure 8)",
                     "weighted by samples",
                     "frequency",
@@ -102,7 +102,7 @@ fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
                 name("edges"),
                 histogram(
                     isa,
-                    data,
+                    measured,
                     "Errors of edge frequencies (figure 9)",
                     "weighted by edge executions",
                     "edge",
@@ -123,34 +123,34 @@ fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
                 name("cpi"),
                 histogram(
                     isa,
-                    data,
+                    measured,
                     "Errors of cycles per instruction",
                     "weighted by samples",
                     "cpi",
                     &here,
                 )?,
             ),
-            (name("periods"), periods(isa, data)?),
+            (name("periods"), periods(isa, measured)?),
         ],
         ..Chapter::default()
     };
-    estimates.tables.push(programs_table(data));
-    estimates.tables.push(edges_table(data));
+    estimates.tables.push(programs_table(measured));
+    estimates.tables.push(edges_table(measured));
     let mut culprits = Chapter {
         id: format!("culprits-{isa}"),
         title: format!("Culprits against true causes: {isa}"),
         ..Chapter::default()
     };
-    if let Some(figure) = icache(isa, data)? {
+    if let Some(figure) = icache(isa, measured)? {
         culprits.figures.push((name("icache"), figure));
     }
-    culprits.tables.push(culprits_table(data));
+    culprits.tables.push(culprits_table(measured));
     let mut chapters = vec![estimates, culprits];
-    if data.machines().len() > 1 {
+    if data::machines(measured).len() > 1 {
         chapters.push(Chapter {
             id: format!("order-{isa}"),
             title: format!("What issue in order is worth: {isa}"),
-            tables: vec![machines_table(data)],
+            tables: vec![machines_table(measured)],
             ..Chapter::default()
         });
     }
@@ -158,7 +158,7 @@ fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
 }
 
 /// Estimates and errors of samples on machines that issue in order and out of order.
-fn machines_table(data: &Data<'_>) -> ChapterTable {
+fn machines_table(measured: &Table<'_>) -> ChapterTable {
     let title = format!(
         "A sample each {MAIN_PERIOD} cycles; means over programs, in percent: estimates and shares of edge samples within 10% of the truth, and time that \
          samples give to wrong instructions and functions"
@@ -201,10 +201,10 @@ fn machines_table(data: &Data<'_>) -> ChapterTable {
     let mut head = vec!["Machine"];
     head.extend(columns.iter().map(|(name, _, _)| name.as_str()));
     let mut table = ChapterTable::new(&title, 1, &head);
-    for machine in data.machines() {
+    for machine in data::machines(measured) {
         let mut row = vec![machine.to_string()];
         row.extend(columns.iter().map(|(_, measure, factor)| {
-            let mean = data.mean(&setting_of(machine), measure);
+            let mean = data::mean(measured, &setting_of(machine), measure);
             mean.map_or_else(|| "–".to_string(), |v| format!("{:.1}", factor * v))
         }));
         table.rows.push(row);
@@ -218,7 +218,7 @@ fn setting() -> String {
 
 fn histogram(
     isa: &str,
-    data: &Data<'_>,
+    measured: &Table<'_>,
     title: &str,
     weight: &str,
     estimate: &str,
@@ -226,7 +226,7 @@ fn histogram(
 ) -> Result<Figure, PlotError> {
     let series = bars.iter();
     let series: Vec<_> = series
-        .map(|(_, setting)| data.histogram(setting, estimate))
+        .map(|(_, setting)| data::histogram(measured, setting, estimate))
         .collect();
     let buckets = 0..series.first().map_or(0, |s| s.len());
     let panel = BarPanel {
@@ -242,8 +242,8 @@ fn histogram(
         title: title.to_string(),
         subtitle: format!(
             "{isa} on {}, {weight}; a sample each {MAIN_PERIOD} cycles; mean over {} programs",
-            data.machine,
-            data.programs().len()
+            measured.machine,
+            data::programs(measured).len()
         ),
         bars: bars
             .iter()
@@ -256,12 +256,12 @@ fn histogram(
 }
 
 /// Shares within a few percent by period, beside the published ones.
-fn periods(isa: &str, data: &Data<'_>) -> Result<Figure, PlotError> {
+fn periods(isa: &str, measured: &Table<'_>) -> Result<Figure, PlotError> {
     let measures = [5, 10, 15].map(|limit| format!("frequency_within_{limit}_percent"));
     let mut groups = vec!["published".to_string()];
     let mut values = vec![paper::FREQUENCIES_WITHIN.map(Some).to_vec()];
     for period in PERIODS {
-        let of = |measure: &String| data.mean(&format!("period={period}"), measure);
+        let of = |measure: &String| data::mean(measured, &format!("period={period}"), measure);
         groups.push(format!("{period}"));
         values.push(measures.iter().map(of).collect());
     }
@@ -277,8 +277,8 @@ fn periods(isa: &str, data: &Data<'_>) -> Result<Figure, PlotError> {
         title: "Frequencies near the truth, by the period of sampling".to_string(),
         subtitle: format!(
             "{isa} on {}; mean over {} programs; published: runs with millions of samples",
-            data.machine,
-            data.programs().len()
+            measured.machine,
+            data::programs(measured).len()
         ),
         bars: ["within 5%", "within 10%", "within 15%"]
             .iter()
@@ -291,8 +291,8 @@ fn periods(isa: &str, data: &Data<'_>) -> Result<Figure, PlotError> {
 }
 
 /// The range of I-cache stalls of each procedure against its misses.
-fn icache(isa: &str, data: &Data<'_>) -> Result<Option<Figure>, PlotError> {
-    let points = data.icache();
+fn icache(isa: &str, measured: &Table<'_>) -> Result<Option<Figure>, PlotError> {
+    let points = data::icache(measured);
     if points.is_empty() {
         return Ok(None);
     }
@@ -308,7 +308,10 @@ fn icache(isa: &str, data: &Data<'_>) -> Result<Option<Figure>, PlotError> {
     let ys: Vec<f64> = points.iter().map(|p| p.2).collect();
     let figure = scatter(&Scatter {
         title: "I-cache stall cycles against I-cache misses (figure 10)".to_string(),
-        subtitle: format!("{isa} on {}; two marks for each procedure", data.machine),
+        subtitle: format!(
+            "{isa} on {}; two marks for each procedure",
+            measured.machine
+        ),
         x: Axis::numbers("I-cache misses, from samples", &xs, true),
         y: Axis::numbers(
             "Stall cycles that the analysis gives the I-cache",
@@ -326,17 +329,17 @@ fn icache(isa: &str, data: &Data<'_>) -> Result<Option<Figure>, PlotError> {
     Ok(Some(figure))
 }
 
-fn table_of(data: &Data<'_>, title: &str, columns: &[(&str, &str, f64)]) -> ChapterTable {
+fn table_of(measured: &Table<'_>, title: &str, columns: &[(&str, &str, f64)]) -> ChapterTable {
     let columns: Vec<_> = columns
         .iter()
         .map(|(name, measure, factor)| (*name, setting(), *measure, *factor))
         .collect();
-    table_by_program(data, title, &columns)
+    table_by_program(measured, title, &columns)
 }
 
 /// A row for each program. A column has a name, the setting and the measure of its numbers, and a factor.
 fn table_by_program(
-    data: &Data<'_>,
+    measured: &Table<'_>,
     title: &str,
     columns: &[(&str, String, &str, f64)],
 ) -> ChapterTable {
@@ -345,9 +348,9 @@ fn table_by_program(
     let mut table = ChapterTable::new(title, 1, &head);
     let numbers: Vec<_> = columns
         .iter()
-        .map(|(_, setting, measure, factor)| (data.by_program(setting, measure), factor))
+        .map(|(_, setting, measure, factor)| (data::by_program(measured, setting, measure), factor))
         .collect();
-    for program in data.programs() {
+    for program in data::programs(measured) {
         let mut row = vec![program.to_string()];
         row.extend(numbers.iter().map(|(by_program, factor)| {
             let value = by_program.get(program);
@@ -358,11 +361,11 @@ fn table_by_program(
     table
 }
 
-fn programs_table(data: &Data<'_>) -> ChapterTable {
+fn programs_table(measured: &Table<'_>) -> ChapterTable {
     let title =
         format!("Estimates by program, a sample each {MAIN_PERIOD} cycles; shares in percent");
     table_of(
-        data,
+        measured,
         &title,
         &[
             ("Samples, thousands", "samples", 0.001),
@@ -376,7 +379,7 @@ fn programs_table(data: &Data<'_>) -> ChapterTable {
 }
 
 /// What edge samples add, by program.
-fn edges_table(data: &Data<'_>) -> ChapterTable {
+fn edges_table(measured: &Table<'_>) -> ChapterTable {
     let title = format!(
         "Edge samples by program, a sample each {MAIN_PERIOD} cycles; shares in percent: estimates within 10%, executions of \
          branches of which there are edge samples, and directions within 10%"
@@ -384,7 +387,7 @@ fn edges_table(data: &Data<'_>) -> ChapterTable {
     let [transfer, next] = FOLLOWS.map(follow_setting);
     let (edges, directions) = ("edge_within_10_percent", "direction_within_10_ratio");
     table_by_program(
-        data,
+        measured,
         &title,
         &[
             ("Edges, without", setting(), edges, 1.0),
@@ -413,9 +416,9 @@ fn edges_table(data: &Data<'_>) -> ChapterTable {
     )
 }
 
-fn culprits_table(data: &Data<'_>) -> ChapterTable {
+fn culprits_table(measured: &Table<'_>) -> ChapterTable {
     table_of(
-        data,
+        measured,
         "Culprits by program, in percent",
         &[
             ("Dynamic stalls", "dynamic_stall_ratio", 100.0),

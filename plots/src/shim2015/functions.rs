@@ -1,6 +1,6 @@
 //! Functions by samples at three periods: figure 1.
 
-use hps_experiments::Found;
+use hps_experiments::Table;
 use hps_experiments::shim::functions::{
     EVERY, HOTTEST, QUANTILES, SCHEME, setting, setting_of_quantile, setting_of_rank,
 };
@@ -14,7 +14,7 @@ use crate::reproduction::parts::{cell, diagram, linear_diagram, over};
 const SHARES: [usize; 4] = [1, 3, 10, 100];
 
 /// The chapter of one instruction set, if functions were measured there.
-pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, PlotError> {
+pub(super) fn chapter(isa: &str, found: &Table<'_>) -> Result<Option<Chapter>, PlotError> {
     let programs = found.programs(SCHEME);
     if programs.is_empty() {
         return Ok(None);
@@ -99,7 +99,7 @@ fn name(every: usize) -> String {
 }
 
 /// The program with the most functions of which samples tell something, and what they tell.
-fn one<'a>(found: &Found<'a>, programs: &[&'a str]) -> (&'a str, Vec<Series>) {
+fn one<'a>(found: &Table<'a>, programs: &[&'a str]) -> (&'a str, Vec<Series>) {
     let most = HOTTEST[HOTTEST.len() - 1];
     let ranked = |every: usize, measure: &str| -> Vec<(usize, _)> {
         let of = |rank| {
@@ -134,7 +134,7 @@ fn one<'a>(found: &Found<'a>, programs: &[&'a str]) -> (&'a str, Vec<Series>) {
 }
 
 /// Functions at several periods: figures 1(a) and 1(c).
-fn table(found: &Found<'_>) -> ChapterTable {
+fn table(found: &Table<'_>) -> ChapterTable {
     let mut head = vec!["Samples".to_string()];
     head.extend(SHARES.map(|first| format!("Share of the {first} hottest, %")));
     for what in [

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hps_experiments::claims::{Claim, Section};
 use hps_experiments::shim::{Kind, PAIR_WAITS, WAITS};
-use hps_experiments::{Found, UnitRecord};
+use hps_experiments::{Table, UnitRecord};
 
 use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
@@ -37,7 +37,7 @@ const WORDS: Words = Words {
 /// written, and the errors of drawing.
 pub fn write_shim2015(
     dir: &Path,
-    boards: &[(&str, Found<'_>)],
+    boards: &[(&str, Table<'_>)],
     claims: &[Claim],
     records: &[UnitRecord],
     info: &ReportInfo,
@@ -79,7 +79,7 @@ fn wait(turns: u64) -> String {
 }
 
 /// The mean period and overhead of a kind of observer at each wait.
-fn curve(found: &Found<'_>, kind: Kind) -> Vec<(u64, f64, f64)> {
+fn curve(found: &Table<'_>, kind: Kind) -> Vec<(u64, f64, f64)> {
     let at = |turns: &u64| {
         let period = found.mean(kind.name(), &wait(*turns), "period_cycles")?;
         let overhead = found.mean_excess(kind.name(), &wait(*turns), "alone", "cycles")?;
@@ -88,7 +88,7 @@ fn curve(found: &Found<'_>, kind: Kind) -> Vec<(u64, f64, f64)> {
     kind.waits().iter().filter_map(at).collect()
 }
 
-fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+fn costs(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
     let mut chapter = Chapter {
         id: format!("costs-{isa}"),
         title: format!("What observers cost: {isa} on {}", found.machine),
@@ -182,7 +182,7 @@ fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
 }
 
 /// The overhead of a kind of observer on each program.
-fn by_program(found: &Found<'_>, kind: Kind) -> Option<ChapterTable> {
+fn by_program(found: &Table<'_>, kind: Kind) -> Option<ChapterTable> {
     let programs = found.programs(kind.name());
     if programs.is_empty() {
         return None;
@@ -216,7 +216,7 @@ fn by_program(found: &Found<'_>, kind: Kind) -> Option<ChapterTable> {
     Some(table)
 }
 
-fn samples(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+fn samples(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
     let kinds = [
         Kind::IpcSmt,
         Kind::IpcSmtBackground,
@@ -294,7 +294,7 @@ fn samples(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
 type Column = (&'static str, &'static str, f64, usize);
 
 /// What corrections find, and what tags say.
-fn worth(found: &Found<'_>, kinds: &[Kind]) -> ChapterTable {
+fn worth(found: &Table<'_>, kinds: &[Kind]) -> ChapterTable {
     let columns: [Column; 9] = [
         ("Period, cycles", "period_cycles", 1.0, 1),
         ("Kept, %", "kept_ratio", 100.0, 1),
@@ -328,7 +328,7 @@ fn worth(found: &Found<'_>, kinds: &[Kind]) -> ChapterTable {
 }
 
 /// Distributions: figures 1(b), 4(a), 4(b) and 6.
-fn spreads(found: &Found<'_>) -> ChapterTable {
+fn spreads(found: &Table<'_>) -> ChapterTable {
     let rows = [
         ("Cycles per cycle, all samples (figure 4(a))", "cpc_before"),
         ("Cycles per cycle, kept (figure 4(b))", "cpc_after"),
@@ -361,7 +361,7 @@ fn spreads(found: &Found<'_>) -> ChapterTable {
     table
 }
 
-fn pairs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+fn pairs(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
     let mut chapter = Chapter {
         id: format!("pairs-{isa}"),
         title: format!("Producer and consumer: {isa} on {}", found.machine),

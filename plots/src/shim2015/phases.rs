@@ -1,6 +1,6 @@
 //! Clocks and prefetchers by phase: figures 14 to 19, and a processor that is switched by what is sampled.
 
-use hps_experiments::Found;
+use hps_experiments::Table;
 use hps_experiments::shim::phases::{Goal, PHASES, REQUESTS, Setting};
 
 use crate::PlotError;
@@ -10,7 +10,7 @@ use crate::figures::Series;
 use crate::reproduction::parts::{cell, linear_diagram};
 
 /// The chapter of one instruction set, if the study was made there.
-pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, PlotError> {
+pub(super) fn chapter(isa: &str, found: &Table<'_>) -> Result<Option<Chapter>, PlotError> {
     if found.programs(&Setting::ALL[0].name()).is_empty() {
         return Ok(None);
     }
@@ -96,7 +96,7 @@ pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, P
 
 /// A number by class of IPC, a line for each setting.
 fn classes(
-    found: &Found<'_>,
+    found: &Table<'_>,
     phase: &str,
     settings: &[Setting],
     (measure, factor): (&str, f64),
@@ -122,7 +122,7 @@ fn classes(
 }
 
 /// What each setting makes of each phase.
-fn by_setting(found: &Found<'_>) -> ChapterTable {
+fn by_setting(found: &Table<'_>) -> ChapterTable {
     let mut table = ChapterTable::new(
         "Phases at each setting, as the observer sees them",
         2,
@@ -154,7 +154,7 @@ fn by_setting(found: &Found<'_>) -> ChapterTable {
 }
 
 /// Whole runs at each setting, and switched by phase.
-fn runs(found: &Found<'_>) -> ChapterTable {
+fn runs(found: &Table<'_>) -> ChapterTable {
     let mut table = ChapterTable::new(
         "The whole run, over that at the full clock with its prefetcher",
         1,

@@ -129,7 +129,7 @@ fn published(isa: &str, data: &Data<'_>) -> Result<Figure, PlotError> {
     let mut groups = Vec::new();
     for (group, published) in of_tip().enumerate() {
         let here = data.mean_error(published.policy);
-        if let Some((mean, Some(half))) = here {
+        if let Some((mean, half)) = here.and_then(|mean| Some((mean.value, mean.half_width?))) {
             let ends = (
                 100.0 * (mean - half).max(0.0),
                 100.0 * (mean + half).min(1.0),
@@ -139,7 +139,7 @@ fn published(isa: &str, data: &Data<'_>) -> Result<Figure, PlotError> {
         }
         let bars = vec![
             Some(100.0 * published.mean),
-            here.map(|(mean, _)| 100.0 * mean),
+            here.map(|mean| 100.0 * mean.value),
             data.mean_bias(data.machine, published.policy)
                 .map(|b| 100.0 * b),
         ];
@@ -276,17 +276,16 @@ fn errors_table(data: &Data<'_>) -> ChapterTable {
     ];
     let mut table = ChapterTable::new("Mean errors in percent", 2, &head);
     for published in &PUBLISHED {
-        let here = match data.mean_error(published.policy) {
-            Some((mean, Some(half))) => format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * half),
-            Some((mean, None)) => format!("{:.1}", 100.0 * mean),
-            None => "–".to_string(),
-        };
+        let here = data.mean_error(published.policy);
+        let half = here.and_then(|mean| mean.half_width);
+        let half = half.map_or_else(String::new, |half| format!(" ± {:.1}", 100.0 * half));
+        let here = here.map(|mean| format!("{:.1}{half}", 100.0 * mean.value));
         let bias = data.mean_bias(data.machine, published.policy);
         table.rows.push(vec![
             published.name.to_string(),
             published.study.to_string(),
             format!("{:.1}", 100.0 * published.mean),
-            here,
+            here.unwrap_or_else(|| "–".to_string()),
             bias.map_or_else(|| "–".to_string(), |b| format!("{:.1}", 100.0 * b)),
         ]);
     }

@@ -1,5 +1,6 @@
 //! `hps reproduce callgraphs-2015`: observers of calls inside the machine, and every call beside what they find.
 
+use hps_experiments::Table;
 use hps_experiments::callgraphs::{CallGraphStudy, claims};
 use hps_plots::{ReportInfo, write_callgraphs2015};
 
@@ -22,8 +23,6 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         programs: programs::programs(args)?,
         limit: limit(args.size),
     };
-    let mut isas: Vec<_> = study.programs.iter().map(|p| p.image.isa).collect();
-    isas.dedup();
     let records = match measured(args, |keep, observer| Ok(study.run(keep, observer)?))? {
         Ok(records) => records,
         Err(code) => return Ok(code),
@@ -31,7 +30,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if let Some(code) = all_failed(&records) {
         return Ok(code);
     }
-    let (boards, claims) = by_isa(&isas, &records, claims);
+    let view = |isa: &str| Table::of(&records, isa);
+    let (boards, claims) = by_isa(&study.programs, view, claims);
     let info = ReportInfo {
         title: "Call graphs with SHIM, made again beside every call".to_string(),
         command: command(args),

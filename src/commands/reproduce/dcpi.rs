@@ -1,12 +1,12 @@
 //! `hps reproduce dcpi-1997`: what samples tell of frequencies, cycles and stalls, beside the published numbers.
 
 use anyhow::bail;
-use hps_experiments::Program;
-use hps_experiments::dcpi::{Data, DcpiStudy, claims};
+use hps_experiments::Table;
+use hps_experiments::dcpi::{DcpiStudy, claims};
 use hps_plots::{ReportInfo, write_dcpi};
 use hps_sim_core::image::Isa;
 
-use super::{all_failed, command, measured, programs, refuse_parts, tell};
+use super::{all_failed, by_isa, command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
 use crate::commands::timed_machine;
 
@@ -29,13 +29,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         args_of_study.isa.push(Isa::Alpha);
     }
     let programs = programs::programs(&args_of_study)?;
-    let mut isas: Vec<&str> = programs
-        .iter()
-        .map(|p: &Program| p.image.isa.name())
-        .collect();
-    isas.dedup();
     let study = DcpiStudy {
-        programs: programs.clone(),
+        programs,
         machine: machine.clone(),
         others: match args.machine {
             None => OTHERS
@@ -53,14 +48,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if let Some(code) = all_failed(&records) {
         return Ok(code);
     }
-    let boards: Vec<(&str, Data<'_>)> = isas
-        .iter()
-        .map(|isa| (*isa, Data::of(&records, isa)))
-        .collect();
-    let claims: Vec<_> = boards
-        .iter()
-        .flat_map(|(isa, data)| claims(data, isa))
-        .collect();
+    let view = |isa: &str| Table::of(&records, isa);
+    let (boards, claims) = by_isa(&study.programs, view, claims);
     let info = ReportInfo {
         title: "DCPI: where have all the cycles gone, made again".to_string(),
         command: command(args),

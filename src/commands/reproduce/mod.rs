@@ -14,7 +14,7 @@ use anyhow::bail;
 use clap::ValueEnum;
 use hps_experiments::claims::Claim;
 use hps_experiments::cluster::Keep;
-use hps_experiments::{Found, Observer, Reproduction, UnitRecord};
+use hps_experiments::{Observer, Program, Reproduction, UnitRecord};
 use hps_lab::Isa;
 use hps_lab::host::{path_word, shell_word, shell_words};
 use hps_plots::{ReportFiles, ReportInfo, claims_text, text_of, write_reproduction};
@@ -88,17 +88,24 @@ fn measured<T>(
     Ok(done)
 }
 
-/// What was measured for each instruction set, and the claims held against it.
-fn by_isa<'a>(
-    isas: &[Isa],
-    records: &'a [UnitRecord],
-    claims: impl Fn(&Found<'a>, &str) -> Vec<Claim>,
-) -> (Vec<(&'static str, Found<'a>)>, Vec<Claim>) {
-    let names = isas.iter().map(|isa| isa.name());
-    let boards: Vec<_> = names.map(|isa| (isa, Found::of(records, isa))).collect();
-    let of_all = boards.iter().flat_map(|(isa, found)| claims(found, isa));
+/// What was measured for each instruction set, as a paper looks at it, and the claims held against it.
+fn by_isa<View>(
+    programs: &[Program],
+    view: impl Fn(&str) -> View,
+    claims: impl Fn(&View, &str) -> Vec<Claim>,
+) -> (Vec<(&'static str, View)>, Vec<Claim>) {
+    let names = isas(programs).into_iter().map(Isa::name);
+    let boards: Vec<_> = names.map(|isa| (isa, view(isa))).collect();
+    let of_all = boards.iter().flat_map(|(isa, view)| claims(view, isa));
     let all = of_all.collect();
     (boards, all)
+}
+
+/// The instruction sets of programs, in their order.
+fn isas(programs: &[Program]) -> Vec<Isa> {
+    let mut isas: Vec<Isa> = programs.iter().map(|program| program.image.isa).collect();
+    isas.dedup();
+    isas
 }
 
 /// The paper, as the command line names it.

@@ -1,12 +1,11 @@
 //! `hps reproduce shadow-2007`: profiles of shadows against perfect ones, by load and sample size.
 
 use anyhow::bail;
-use hps_experiments::Program;
 use hps_experiments::shadow::{Data, ShadowStudy, claims};
 use hps_lab::TimedMachine;
 use hps_plots::{ReportInfo, write_shadow};
 
-use super::{all_failed, command, measured, programs, refuse_parts, tell};
+use super::{all_failed, by_isa, command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
 
@@ -16,17 +15,12 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let machine = timed_machine(args.machine(), args.core)?;
     let folder = args.folder();
     let programs = programs::programs(args)?;
-    let mut isas: Vec<&str> = programs
-        .iter()
-        .map(|p: &Program| p.image.isa.name())
-        .collect();
-    isas.dedup();
     let samples = match args.size {
         Size::Small if args.suite.is_none() && args.program.is_none() => ShadowStudy::SMALL,
         _ => ShadowStudy::LARGE,
     };
     let study = ShadowStudy {
-        programs: programs.clone(),
+        programs,
         machine: machine.clone(),
         samples: samples.to_vec(),
         chips: chips(args, samples == ShadowStudy::SMALL)?,
@@ -38,14 +32,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if let Some(code) = all_failed(&records) {
         return Ok(code);
     }
-    let boards: Vec<(&str, Data<'_>)> = isas
-        .iter()
-        .map(|isa| (*isa, Data::of(&records, isa, &study.samples)))
-        .collect();
-    let claims: Vec<_> = boards
-        .iter()
-        .flat_map(|(isa, data)| claims(data, isa))
-        .collect();
+    let view = |isa: &str| Data::of(&records, isa, &study.samples);
+    let (boards, claims) = by_isa(&study.programs, view, claims);
     let info = ReportInfo {
         title: "Shadow profiling: instrumentation on idle processors, made again".to_string(),
         command: command(args),

@@ -3,11 +3,11 @@
 use anyhow::bail;
 use hps_experiments::shim::phases::{self, Extent};
 use hps_experiments::shim::{ShimStudy, claims};
-use hps_experiments::{Program, TimedMachine};
+use hps_experiments::{Table, TimedMachine};
 use hps_lab::Isa;
 use hps_plots::{ReportInfo, write_shim2015};
 
-use super::{all_failed, by_isa, command, measured, programs, refuse_parts, tell};
+use super::{all_failed, by_isa, command, isas, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
 use crate::commands::timed_machine;
 
@@ -56,8 +56,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let machine = observed_machine(args)?;
     let folder = args.folder();
     let programs = programs::programs(args)?;
-    let mut isas: Vec<_> = programs.iter().map(|p: &Program| p.image.isa).collect();
-    isas.dedup();
+    let isas = isas(&programs);
     let producers: Result<Vec<_>, _> = isas.iter().map(|isa| ShimStudy::producer(*isa)).collect();
     // They are of a program of the evaluation, and say nothing of one's own.
     let with_phases = args.program.is_none() && isas.contains(&Isa::Riscv64);
@@ -76,7 +75,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if let Some(code) = all_failed(&records) {
         return Ok(code);
     }
-    let (boards, claims) = by_isa(&isas, &records, claims);
+    let view = |isa: &str| Table::of(&records, isa);
+    let (boards, claims) = by_isa(&study.programs, view, claims);
     let info = ReportInfo {
         title: "SHIM: an observer on another hardware thread, made again beside the truth"
             .to_string(),

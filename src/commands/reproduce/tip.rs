@@ -1,10 +1,10 @@
 //! `hps reproduce tip-2021`: what sampling policies get wrong, beside the published errors.
 
-use hps_experiments::Program;
 use hps_experiments::tip::{Data, TipStudy, claims};
+use hps_lab::Isa;
 use hps_plots::{ReportInfo, write_tip};
 
-use super::{all_failed, command, measured, programs, refuse_parts, tell};
+use super::{all_failed, by_isa, command, isas, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
 
@@ -13,19 +13,13 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     refuse_parts(args)?;
     let machine = timed_machine(args.machine(), args.core)?;
     let folder = args.folder();
-    let mut by_isa: Vec<(String, Vec<Program>)> = Vec::new();
-    for program in programs::programs(args)? {
-        let isa = program.image.isa.name().to_string();
-        match by_isa.iter_mut().find(|(of, _)| *of == isa) {
-            Some((_, programs)) => programs.push(program),
-            None => by_isa.push((isa, vec![program])),
-        }
-    }
+    let programs = programs::programs(args)?;
+    let of_isa = |isa: Isa| programs.iter().filter(move |p| p.image.isa == isa).cloned();
     let done = measured(args, |keep, observer| {
         let mut records = Vec::new();
-        for (_, programs) in &by_isa {
+        for isa in isas(&programs) {
             let study = TipStudy {
-                programs: programs.clone(),
+                programs: of_isa(isa).collect(),
                 machine: machine.clone(),
                 samples: args.samples,
                 phases: args.phases,
@@ -41,17 +35,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if let Some(code) = all_failed(&records) {
         return Ok(code);
     }
-    let boards: Vec<(&str, Data<'_>)> = by_isa
-        .iter()
-        .map(|(isa, _)| {
-            let data = Data::of(&records, isa, &machine.config.name, args.samples);
-            (isa.as_str(), data)
-        })
-        .collect();
-    let claims: Vec<_> = boards
-        .iter()
-        .flat_map(|(isa, data)| claims(data, isa))
-        .collect();
+    let view = |isa: &str| Data::of(&records, isa, &machine.config.name, args.samples);
+    let (boards, claims) = by_isa(&programs, view, claims);
     let info = ReportInfo {
         title: "TIP and TEA: what sampling policies get wrong, made again".to_string(),
         command: command(args),

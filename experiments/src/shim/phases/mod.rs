@@ -14,7 +14,7 @@ use hps_pipeline::core::OperatingPoint;
 use hps_shim::Dte;
 use rayon::prelude::*;
 
-pub(super) use claims::{are_measured, claims};
+pub(super) use claims::{are_measured, statements};
 pub use guest::{Extent, PHASES, program};
 pub use policy::{Energy, Goal, Work};
 
@@ -358,8 +358,10 @@ impl Study<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::found::Found;
+    use crate::claims::Verdict;
+    use crate::claims::statement::of_all;
     use crate::measurement::UnitRecord;
+    use crate::table::Table;
     use hps_pipeline::core::CoreKind;
 
     /// The paper's machine with caches as small as the program.
@@ -401,7 +403,7 @@ mod tests {
             failure: None,
         };
         let records = [record];
-        let found = Found::of(&records, "riscv64");
+        let found = Table::of(&records, "riscv64");
         let at = |setting: Setting, phase: &str, measure: &str| {
             found
                 .mean(&setting.name(), phase, measure)
@@ -421,7 +423,11 @@ mod tests {
             assert!((shares - 1.0).abs() < 1e-9, "{scheme}: {shares}");
             assert!(found.mean(&scheme, "all", "switches") > Some(4.0));
         }
-        let drafts = super::claims(&found);
-        assert!(drafts.iter().all(|draft| draft.found.is_some()));
+        let claims = of_all(super::statements(&found), "riscv64");
+        assert!(
+            claims
+                .iter()
+                .all(|claim| claim.verdict != Verdict::NotMeasured)
+        );
     }
 }
