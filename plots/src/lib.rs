@@ -14,6 +14,7 @@ pub mod figures;
 mod html;
 mod isas;
 mod leaderboard;
+mod measured;
 mod read;
 mod remarks;
 mod report;

@@ -8,7 +8,7 @@ use crate::measurement::UnitRecord;
 use crate::table::Table;
 
 /// The scheme of numbers about shadows; what is counted by cause has that as its scheme.
-const SCHEME: &str = "shadow";
+pub const SCHEME: &str = "shadow";
 
 /// The measurements of one instruction set.
 pub struct Data<'a> {
@@ -25,6 +25,12 @@ impl<'a> Data<'a> {
             found: Table::of(records, isa),
             samples: samples.to_vec(),
         }
+    }
+
+    /// The table that it looks at.
+    #[must_use]
+    pub fn table(&self) -> &Table<'a> {
+        &self.found
     }
 
     /// The machine's name.

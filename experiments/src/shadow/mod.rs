@@ -17,7 +17,7 @@ mod measure;
 use hps_lab::{Program, TimedMachine};
 
 pub use claims::claims;
-pub use data::Data;
+pub use data::{Data, SCHEME};
 
 use crate::cluster::{Effort, Keep};
 use crate::measurement::{Unit, UnitRecord, run_units};

@@ -14,6 +14,7 @@ use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 use crate::figures::Series;
 use crate::html::ReportInfo;
+use crate::measured::{Row, by_program, means, number, percent};
 use crate::report::ReportFiles;
 use crate::reproduction::parts::{cell, diagram, linear_diagram, over};
 use crate::reproduction::{Words, tables_by_section, write_measured};
@@ -109,11 +110,6 @@ fn published(isa: &str, found: &Table<'_>) -> Chapter {
             cell(of("found_ratio"), 1),
         ]);
     }
-    let mut costs = ChapterTable::new(
-        "What productions cost that nobody reads, means over programs",
-        1,
-        &["Productions", "Overhead, %"],
-    );
     let alone = [
         (Collector::Tag, "one tag at calls and returns"),
         (Collector::Stack(None), "tag stack"),
@@ -127,17 +123,15 @@ fn published(isa: &str, found: &Table<'_>) -> Chapter {
             "ring of calls of 1 KB, soon full for ever",
         ),
     ];
-    for (collector, what) in alone {
-        let cost = found.mean(&collector.name(), "alone", "overhead_ratio");
-        costs
-            .rows
-            .push(vec![what.to_string(), cell(cost.map(|v| 100.0 * v), 2)]);
-    }
-    let idle = found.mean(&Other::YieldIdle.name(), "alone", "overhead_ratio");
-    costs.rows.push(vec![
-        "yield points".to_string(),
-        cell(idle.map(|v| 100.0 * v), 2),
-    ]);
+    let alone = alone.map(|(collector, what)| Row::new([what]).of(collector.name()));
+    let idle = Row::new(["yield points"]).of(Other::YieldIdle.name());
+    let costs = means(
+        found,
+        "What productions cost that nobody reads, means over programs",
+        &["Productions"],
+        alone.into_iter().chain([idle]),
+        &[percent("Overhead, %", "overhead_ratio", 2).at("alone")],
+    );
     Chapter {
         id: format!("published-{isa}"),
         title: format!("The thesis's tables: {isa} on {}", found.machine),
@@ -153,34 +147,24 @@ fn published(isa: &str, found: &Table<'_>) -> Chapter {
 
 /// Collectors at full speed with the reads that SHIM's authors propose.
 fn quiet(found: &Table<'_>) -> ChapterTable {
-    let mut table = ChapterTable::new(
-        "At full speed with reads that allocate nothing and take no part in the agreement of caches \
+    let all = wait(0);
+    let columns = [
+        percent("Overhead when nobody reads, %", "overhead_ratio", 1).at("alone"),
+        percent("of all reads, %", "overhead_ratio", 1).at(&*all),
+        percent("of quiet reads, %", "overhead_ratio", 1).at(QUIETLY),
+        percent("Accuracy of all reads, %", "accuracy_ratio", 1).at(&*all),
+        percent("of quiet reads, %", "accuracy_ratio", 1).at(QUIETLY),
+        percent("Torn, of all reads, %", "torn_ratio", 1).at(&*all),
+        percent("of quiet reads, %", "torn_ratio", 1).at(QUIETLY),
+    ];
+    means(
+        found,
+        "At full speed with reads that allocate nothing and take no part in the coherence of caches \
          (chip.quiet_read_cycles), means over programs",
-        1,
-        &[
-            "Collector",
-            "Overhead when nobody reads, %",
-            "of all reads, %",
-            "of quiet reads, %",
-            "Accuracy of all reads, %",
-            "of quiet reads, %",
-            "Torn, of all reads, %",
-            "of quiet reads, %",
-        ],
-    );
-    for collector in QUIET {
-        let name = collector.name();
-        let of = |setting: &str, measure: &str| {
-            cell(found.mean(&name, setting, measure).map(|v| 100.0 * v), 1)
-        };
-        let both = |measure| [of(&wait(0), measure), of(QUIETLY, measure)];
-        let mut row = vec![collector.title(), of("alone", "overhead_ratio")];
-        for measure in ["overhead_ratio", "accuracy_ratio", "torn_ratio"] {
-            row.extend(both(measure));
-        }
-        table.rows.push(row);
-    }
-    table
+        &["Collector"],
+        QUIET.map(|collector| Row::new([collector.title()]).of(collector.name())),
+        &columns,
+    )
 }
 
 fn wait(cycles: u64) -> String {
@@ -224,7 +208,7 @@ fn graphs(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
     add("rings", rings(found, &subtitle, "accuracy_ratio")?);
     add("orphans", rings(found, &subtitle, "orphan_ratio")?);
     add("seen", seen(isa, found)?);
-    chapter.tables = vec![all_numbers(found), by_program(found)];
+    chapter.tables = vec![all_numbers(found), accuracy_by_program(found)];
     Ok(chapter)
 }
 
@@ -358,85 +342,66 @@ fn seen(isa: &str, found: &Table<'_>) -> Result<Option<Figure>, PlotError> {
     )
 }
 
-/// Columns: heading, measure, factor, digits.
-type Column = (&'static str, &'static str, f64, usize);
-
 fn all_numbers(found: &Table<'_>) -> ChapterTable {
-    let columns: [Column; 9] = [
-        ("Overhead, %", "overhead_ratio", 100.0, 2),
-        ("Cycles a call found", "period_cycles", 1.0, 0),
-        ("Accuracy, %", "accuracy_ratio", 100.0, 2),
-        ("By site, %", "site_accuracy_ratio", 100.0, 2),
-        ("Calls found, %", "found_ratio", 100.0, 2),
-        ("Invalid, %", "invalid_ratio", 100.0, 3),
-        ("Invalid and torn, %", "invalid_torn_ratio", 100.0, 3),
-        ("Torn, %", "torn_ratio", 100.0, 3),
-        ("Orphans, %", "orphan_ratio", 100.0, 2),
+    let columns = [
+        percent("Overhead, %", "overhead_ratio", 2),
+        number("Cycles a call found", "period_cycles", 0),
+        percent("Accuracy, %", "accuracy_ratio", 2),
+        percent("By site, %", "site_accuracy_ratio", 2),
+        percent("Calls found, %", "found_ratio", 2),
+        percent("Invalid, %", "invalid_ratio", 3),
+        percent("Invalid and torn, %", "invalid_torn_ratio", 3),
+        percent("Torn, %", "torn_ratio", 3),
+        percent("Orphans, %", "orphan_ratio", 2),
     ];
-    let mut head = vec!["What", "Setting"];
-    head.extend(columns.iter().map(|c| c.0));
-    let mut table = ChapterTable::new("Means over programs", 2, &head);
-    let mut add = |title: String, scheme: &str, setting: &str| {
-        let of = |measure| found.mean(scheme, setting, measure);
-        if of("accuracy_ratio").is_none() {
-            return;
-        }
-        let mut row = vec![title, setting.replace(['=', '_'], " ")];
-        let numbers = columns.iter();
-        row.extend(numbers.map(|(_, m, factor, digits)| cell(of(m).map(|v| v * factor), *digits)));
-        table.rows.push(row);
+    let row = |title: String, scheme: String, setting: String| {
+        let words = [title, setting.replace(['=', '_'], " ")];
+        Row::new(words).of(scheme).at(setting)
     };
-    for collector in Collector::all() {
-        for cycles in collector.waits() {
-            add(collector.title(), &collector.name(), &wait(*cycles));
-        }
-    }
-    for other in OTHERS {
-        add(other.title(), &other.name(), &other.setting());
-    }
-    table
+    let observed = Collector::all().into_iter().flat_map(|collector| {
+        let of_wait = move |cycles: &u64| row(collector.title(), collector.name(), wait(*cycles));
+        collector.waits().iter().map(of_wait)
+    });
+    let others = OTHERS
+        .iter()
+        .map(|other| row(other.title(), other.name(), other.setting()));
+    let rows = observed
+        .chain(others)
+        .filter(|row| row.has(found, "accuracy_ratio"));
+    means(
+        found,
+        "Means over programs",
+        &["What", "Setting"],
+        rows,
+        &columns,
+    )
 }
 
-fn by_program(found: &Table<'_>) -> ChapterTable {
-    let shown: [(&str, String, String); 6] = [
-        ("tag stack", Collector::Stack(None).name(), wait(0)),
-        (
-            "tag stack, 10,000",
-            Collector::Stack(None).name(),
-            wait(10_000),
-        ),
-        ("calls, 128 KB", Collector::Pairs(128 << 10).name(), wait(0)),
-        (
+fn accuracy_by_program(found: &Table<'_>) -> ChapterTable {
+    let count = |head, measure| number(head, measure, 0).of("program").at("");
+    let accuracy = |head, scheme: String, setting: String| {
+        percent(head, "accuracy_ratio", 2).of(scheme).at(setting)
+    };
+    let stack = Collector::Stack(None).name();
+    let columns = [
+        count("Calls", "calls"),
+        count("Edges", "edges"),
+        accuracy("tag stack", stack.clone(), wait(0)),
+        accuracy("tag stack, 10,000", stack, wait(10_000)),
+        accuracy("calls, 128 KB", Collector::Pairs(128 << 10).name(), wait(0)),
+        accuracy(
             "calls and returns, 128 KB",
             Collector::Sequence(128 << 10).name(),
             wait(0),
         ),
-        ("yield, 8 in 10,000", "yield-8".to_string(), wait(10_000)),
-        ("HPS, 8 of 80", "hps-8".to_string(), "one_in=80".to_string()),
+        accuracy("yield, 8 in 10,000", "yield-8".to_string(), wait(10_000)),
+        accuracy("HPS, 8 of 80", "hps-8".to_string(), "one_in=80".to_string()),
     ];
-    let mut head = vec!["Program", "Calls", "Edges"];
-    head.extend(shown.iter().map(|s| s.0));
-    let mut table = ChapterTable::new("Accuracy by program, %", 1, &head);
-    table.folded = true;
-    let number = |scheme: &str, setting: &str, measure: &str, program: &str| {
-        found
-            .by_program(scheme, setting, measure)
-            .get(program)
-            .copied()
-    };
-    for program in found.programs("program") {
-        let mut row = vec![
-            program.to_string(),
-            cell(number("program", "", "calls", program), 0),
-            cell(number("program", "", "edges", program), 0),
-        ];
-        row.extend(shown.iter().map(|(_, scheme, setting)| {
-            let accuracy = number(scheme, setting, "accuracy_ratio", program);
-            cell(accuracy.map(|v| 100.0 * v), 2)
-        }));
-        table.rows.push(row);
+    let title = "Accuracy by program, %";
+    ChapterTable {
+        folded: true,
+        ..by_program(found, title, &found.programs("program"), &columns)
     }
-    table
 }
 
 fn contexts(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
@@ -507,38 +472,25 @@ fn contexts(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
             chapter.figures.push((format!("{isa}-{name}"), figure));
         }
     }
-    let mut table = ChapterTable::new(
-        "Means over programs",
-        2,
-        &[
-            "What",
-            "Wait",
-            "Period, cycles",
-            "Overhead, %",
-            "Contexts right, %",
-            "Cut, %",
-            "Time-weighted accuracy, %",
-            "IPC off, by depth",
-        ],
-    );
-    for collector in kinds {
-        for cycles in collector.waits() {
-            let of = |measure: &str| found.mean(&collector.name(), &wait(*cycles), measure);
-            if of("overhead_ratio").is_none() {
-                continue;
-            }
-            table.rows.push(vec![
-                collector.title(),
-                cycles.to_string(),
-                cell(of("period_cycles"), 0),
-                cell(of("overhead_ratio").map(|v| 100.0 * v), 2),
-                cell(of("one_ratio").map(|v| 100.0 * v), 2),
-                cell(of("cut_ratio").map(|v| 100.0 * v), 2),
-                cell(of("time_accuracy_ratio").map(|v| 100.0 * v), 1),
-                cell(of("ipc_off_by_depth"), 3),
-            ]);
-        }
-    }
-    chapter.tables.push(table);
+    let columns = [
+        number("Period, cycles", "period_cycles", 0),
+        percent("Overhead, %", "overhead_ratio", 2),
+        percent("Contexts right, %", "one_ratio", 2),
+        percent("Cut, %", "cut_ratio", 2),
+        percent("Time-weighted accuracy, %", "time_accuracy_ratio", 1),
+        number("IPC off, by depth", "ipc_off_by_depth", 3),
+    ];
+    let rows = kinds.into_iter().flat_map(|collector| {
+        let of_wait = move |cycles: &u64| {
+            let row = Row::new([collector.title(), cycles.to_string()]);
+            row.of(collector.name()).at(wait(*cycles))
+        };
+        collector.waits().iter().map(of_wait)
+    });
+    let rows = rows.filter(|row| row.has(found, "overhead_ratio"));
+    let words = ["What", "Wait"];
+    chapter
+        .tables
+        .push(means(found, "Means over programs", &words, rows, &columns));
     Ok(chapter)
 }

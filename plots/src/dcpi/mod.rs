@@ -16,6 +16,7 @@ use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 use crate::figures::{BarChart, BarPanel, Curve, Scatter, Whiskers, grouped_bars_with, scatter};
 use crate::html::ReportInfo;
+use crate::measured::{self, Column, Row, means, number, percent};
 use crate::report::ReportFiles;
 use crate::reproduction::{Words, tables_by_section, write_measured};
 use crate::style;
@@ -164,26 +165,18 @@ fn machines_table(measured: &Table<'_>) -> ChapterTable {
          samples give to wrong instructions and functions"
     );
     let mut columns = vec![
-        (
-            "Frequencies".to_string(),
-            "frequency_within_10_percent".to_string(),
-            1.0,
-        ),
-        (
-            "Edges".to_string(),
-            "edge_within_10_percent".to_string(),
-            1.0,
-        ),
-        ("CPI".to_string(), "cpi_within_10_percent".to_string(), 1.0),
-        (
-            "Edges with edge samples".to_string(),
+        number("Frequencies", "frequency_within_10_percent", 1),
+        number("Edges", "edge_within_10_percent", 1),
+        number("CPI", "cpi_within_10_percent", 1),
+        number(
+            "Edges with edge samples",
             followed_measure(FOLLOWS[1], "edge_within_10_percent"),
-            1.0,
+            1,
         ),
-        (
-            "Directions".to_string(),
+        percent(
+            "Directions",
             followed_measure(FOLLOWS[1], "direction_within_10_ratio"),
-            100.0,
+            1,
         ),
     ];
     for (level, of) in [
@@ -191,25 +184,13 @@ fn machines_table(measured: &Table<'_>) -> ChapterTable {
         (Level::Function, "function"),
     ] {
         for policy in std::iter::once(HEAD).chain(BESIDE) {
-            columns.push((
-                format!("{policy}, {of}"),
-                error_measure(policy, level),
-                100.0,
-            ));
+            let measure = error_measure(policy, level);
+            columns.push(percent(format!("{policy}, {of}"), measure, 1));
         }
     }
-    let mut head = vec!["Machine"];
-    head.extend(columns.iter().map(|(name, _, _)| name.as_str()));
-    let mut table = ChapterTable::new(&title, 1, &head);
-    for machine in data::machines(measured) {
-        let mut row = vec![machine.to_string()];
-        row.extend(columns.iter().map(|(_, measure, factor)| {
-            let mean = data::mean(measured, &setting_of(machine), measure);
-            mean.map_or_else(|| "–".to_string(), |v| format!("{:.1}", factor * v))
-        }));
-        table.rows.push(row);
-    }
-    table
+    let rows = data::machines(measured).into_iter();
+    let rows = rows.map(|machine| Row::new([machine]).at(setting_of(machine)));
+    means(measured, &title, &["Machine"], rows, &columns)
 }
 
 fn setting() -> String {
@@ -329,52 +310,25 @@ fn icache(isa: &str, measured: &Table<'_>) -> Result<Option<Figure>, PlotError> 
     Ok(Some(figure))
 }
 
-fn table_of(measured: &Table<'_>, title: &str, columns: &[(&str, &str, f64)]) -> ChapterTable {
-    let columns: Vec<_> = columns
-        .iter()
-        .map(|(name, measure, factor)| (*name, setting(), *measure, *factor))
-        .collect();
-    table_by_program(measured, title, &columns)
-}
-
-/// A row for each program. A column has a name, the setting and the measure of its numbers, and a factor.
-fn table_by_program(
-    measured: &Table<'_>,
-    title: &str,
-    columns: &[(&str, String, &str, f64)],
-) -> ChapterTable {
-    let mut head = vec!["Program"];
-    head.extend(columns.iter().map(|(name, ..)| *name));
-    let mut table = ChapterTable::new(title, 1, &head);
-    let numbers: Vec<_> = columns
-        .iter()
-        .map(|(_, setting, measure, factor)| (data::by_program(measured, setting, measure), factor))
-        .collect();
-    for program in data::programs(measured) {
-        let mut row = vec![program.to_string()];
-        row.extend(numbers.iter().map(|(by_program, factor)| {
-            let value = by_program.get(program);
-            value.map_or_else(|| "–".to_string(), |v| format!("{:.1}", *factor * v))
-        }));
-        table.rows.push(row);
-    }
-    table
+fn by_program(measured: &Table<'_>, title: &str, columns: &[Column]) -> ChapterTable {
+    measured::by_program(measured, title, &data::programs(measured), columns)
 }
 
 fn programs_table(measured: &Table<'_>) -> ChapterTable {
     let title =
         format!("Estimates by program, a sample each {MAIN_PERIOD} cycles; shares in percent");
-    table_of(
+    let columns = [
+        number("Samples, thousands", "samples", 1).times(0.001),
+        number("Frequency within 5%", "frequency_within_5_percent", 1),
+        number("within 10%", "frequency_within_10_percent", 1),
+        number("within 15%", "frequency_within_15_percent", 1),
+        number("Edges within 10%", "edge_within_10_percent", 1),
+        number("CPI within 10%", "cpi_within_10_percent", 1),
+    ];
+    by_program(
         measured,
         &title,
-        &[
-            ("Samples, thousands", "samples", 0.001),
-            ("Frequency within 5%", "frequency_within_5_percent", 1.0),
-            ("within 10%", "frequency_within_10_percent", 1.0),
-            ("within 15%", "frequency_within_15_percent", 1.0),
-            ("Edges within 10%", "edge_within_10_percent", 1.0),
-            ("CPI within 10%", "cpi_within_10_percent", 1.0),
-        ],
+        &columns.map(|column| column.at(setting())),
     )
 }
 
@@ -385,51 +339,32 @@ fn edges_table(measured: &Table<'_>) -> ChapterTable {
          branches of which there are edge samples, and directions within 10%"
     );
     let [transfer, next] = FOLLOWS.map(follow_setting);
-    let (edges, directions) = ("edge_within_10_percent", "direction_within_10_ratio");
-    table_by_program(
-        measured,
-        &title,
-        &[
-            ("Edges, without", setting(), edges, 1.0),
-            ("by the sampled transfer", transfer.clone(), edges, 1.0),
-            ("by further interrupts", next.clone(), edges, 1.0),
-            (
-                "Branches met by the sampled transfer",
-                transfer.clone(),
-                "direction_met_ratio",
-                100.0,
-            ),
-            (
-                "by further interrupts",
-                next.clone(),
-                "direction_met_ratio",
-                100.0,
-            ),
-            (
-                "Directions by the sampled transfer",
-                transfer,
-                directions,
-                100.0,
-            ),
-            ("by further interrupts", next, directions, 100.0),
-        ],
-    )
+    let edges = |head| number(head, "edge_within_10_percent", 1);
+    let met = |head| percent(head, "direction_met_ratio", 1);
+    let directions = |head| percent(head, "direction_within_10_ratio", 1);
+    let columns = [
+        edges("Edges, without").at(setting()),
+        edges("by the sampled transfer").at(&*transfer),
+        edges("by further interrupts").at(&*next),
+        met("Branches met by the sampled transfer").at(&*transfer),
+        met("by further interrupts").at(&*next),
+        directions("Directions by the sampled transfer").at(&*transfer),
+        directions("by further interrupts").at(&*next),
+    ];
+    by_program(measured, &title, &columns)
 }
 
 fn culprits_table(measured: &Table<'_>) -> ChapterTable {
-    table_of(
-        measured,
-        "Culprits by program, in percent",
-        &[
-            ("Dynamic stalls", "dynamic_stall_ratio", 100.0),
-            ("Without a cause", "unexplained_ratio", 100.0),
-            ("True cause named", "named_stall_ratio", 100.0),
-            (
-                "At instructions without a named cause",
-                "silent_stall_ratio",
-                100.0,
-            ),
-            ("Range holds the true cycles", "in_range_stall_ratio", 100.0),
-        ],
-    )
+    let columns = [
+        ("Dynamic stalls", "dynamic_stall_ratio"),
+        ("Without a cause", "unexplained_ratio"),
+        ("True cause named", "named_stall_ratio"),
+        (
+            "At instructions without a named cause",
+            "silent_stall_ratio",
+        ),
+        ("Range holds the true cycles", "in_range_stall_ratio"),
+    ];
+    let columns = columns.map(|(head, measure)| percent(head, measure, 1).at(setting()));
+    by_program(measured, "Culprits by program, in percent", &columns)
 }

@@ -3,10 +3,11 @@
 use hps_experiments::shadow::chip::{Part, SCHEME, SLOWDOWNS, setting};
 use hps_experiments::shadow::{Data, ShadowStudy};
 
-use super::{cell, short};
+use super::short;
 use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figures::stacked_bars;
+use crate::measured::{Row, by_program, means, number};
 
 /// What slows a parent down, on each machine; `None` if no shadows ran on a chip.
 pub(super) fn chapter(isa: &str, data: &Data<'_>) -> Result<Option<Chapter>, PlotError> {
@@ -90,10 +91,7 @@ fn bars(data: &Data<'_>, (machine, slowdown): (&str, f64)) -> Option<Vec<Bar>> {
     (!bars.is_empty()).then_some(bars)
 }
 
-/// A column: its heading, what it shows, by what it is multiplied.
-type Column = (&'static str, &'static str, f64);
-
-const COLUMNS: [Column; 17] = [
+const COLUMNS: [(&str, &str, f64); 17] = [
     ("Measured, %", "overhead_ratio", 100.0),
     ("By keys, %", "charged_ratio", 100.0),
     ("Signals", "signals_ratio", 100.0),
@@ -114,30 +112,22 @@ const COLUMNS: [Column; 17] = [
 ];
 
 fn table(data: &Data<'_>, (machine, slowdown): (&str, f64)) -> ChapterTable {
-    let mut head = vec!["Program"];
-    head.extend(COLUMNS.iter().map(|column| column.0));
     let title = format!(
         "{machine}, shadows at slowdown {slowdown:.0}: slowdown of the program in %, by cause"
     );
-    let mut table = ChapterTable::new(&title, 1, &head);
     let setting = setting(machine, slowdown);
-    let columns: Vec<_> = COLUMNS
-        .iter()
-        .map(|(_, measure, factor)| (data.of_scheme(SCHEME, &setting, measure), *factor))
-        .collect();
-    for program in data.programs() {
-        let cells = columns
-            .iter()
-            .map(|(column, factor)| cell(column.get(program).copied(), *factor));
-        table
-            .rows
-            .push([program.to_string()].into_iter().chain(cells).collect());
-    }
-    let means = COLUMNS
-        .iter()
-        .map(|(_, measure, factor)| cell(data.on_chip(machine, slowdown, measure), *factor));
-    table
-        .rows
-        .push(["mean".to_string()].into_iter().chain(means).collect());
-    table
+    let columns = COLUMNS.map(|(head, measure, factor)| {
+        let column = number(head, measure, 1).times(factor);
+        column.of(SCHEME).at(&*setting)
+    });
+    let mut shown = by_program(data.table(), &title, &data.programs(), &columns);
+    let mean = means(
+        data.table(),
+        "",
+        &["Program"],
+        [Row::new(["mean"])],
+        &columns,
+    );
+    shown.rows.extend(mean.rows);
+    shown
 }

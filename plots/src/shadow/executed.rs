@@ -3,8 +3,9 @@
 use hps_experiments::shadow::executed::{BY_KEY, INSTRUCTIONS, Kind, Means};
 use hps_experiments::shadow::{Data, ShadowStudy};
 
-use super::{cell, short, variants};
+use super::{short, variants};
 use crate::chapter::{Chapter, ChapterTable};
+use crate::measured::{Column, by_program, number};
 
 /// What instrumentation costs, and what shadows do that are slowed down as much; `None` if it was not executed.
 pub(super) fn chapter(isa: &str, data: &Data<'_>) -> Option<Chapter> {
@@ -50,7 +51,7 @@ pub(super) fn chapter(isa: &str, data: &Data<'_>) -> Option<Chapter> {
                 "Shadows with measured slowdowns, means over programs",
                 &rows,
             ),
-            by_program(data),
+            of_each_program(data),
         ],
         ..Chapter::default()
     })
@@ -88,24 +89,16 @@ fn all() -> impl Iterator<Item = (Kind, Means)> {
         .filter(|(kind, means)| means.executes(*kind))
 }
 
-fn by_program(data: &Data<'_>) -> ChapterTable {
-    let names: Vec<String> = all()
-        .map(|(kind, means)| format!("{}, {}", kind.name(), means.title()))
-        .collect();
-    let mut head = vec!["Program"];
-    head.extend(names.iter().map(String::as_str));
-    let mut table = ChapterTable::new("Slowdown of each program", 1, &head);
-    table.folded = true;
-    let columns: Vec<_> = all()
-        .map(|(kind, means)| data.of_scheme(means.name(), kind.name(), "slowdown_ratio"))
-        .collect();
-    for program in data.programs() {
-        let cells = columns
-            .iter()
-            .map(|column| cell(column.get(program).copied(), 1.0));
-        table
-            .rows
-            .push([program.to_string()].into_iter().chain(cells).collect());
+fn of_each_program(data: &Data<'_>) -> ChapterTable {
+    let columns = all().map(|(kind, means)| {
+        let head = format!("{}, {}", kind.name(), means.title());
+        let column = number(head, "slowdown_ratio", 1);
+        column.of(means.name()).at(kind.name())
+    });
+    let columns: Vec<Column> = columns.collect();
+    let title = "Slowdown of each program";
+    ChapterTable {
+        folded: true,
+        ..by_program(data.table(), title, &data.programs(), &columns)
     }
-    table
 }

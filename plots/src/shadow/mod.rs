@@ -8,7 +8,7 @@ use std::path::Path;
 use hps_experiments::UnitRecord;
 use hps_experiments::claims::{Claim, Section};
 use hps_experiments::shadow::bursts::ONE_IN;
-use hps_experiments::shadow::{Data, LOADS, ShadowStudy, setting};
+use hps_experiments::shadow::{Data, LOADS, SCHEME, ShadowStudy, setting};
 
 use crate::PlotError;
 use crate::axis::Axis;
@@ -16,7 +16,9 @@ use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 use crate::figures::{LineChart, Panel, Series, lines};
 use crate::html::ReportInfo;
+use crate::measured::{Column, Row, by_program, means, number, percent};
 use crate::report::ReportFiles;
+use crate::reproduction::parts::cell;
 use crate::reproduction::{Words, tables_by_section, write_measured};
 
 const WORDS: Words = Words {
@@ -205,35 +207,20 @@ fn by_sample(isa: &str, data: &Data<'_>, shown: &Shown) -> Result<Option<Figure>
 
 /// A measure of each program at all settings.
 fn table(data: &Data<'_>, shown: &Shown) -> ChapterTable {
-    let settings: Vec<(f64, u64)> = LOADS
+    let settings = LOADS
         .iter()
-        .flat_map(|load| data.samples.iter().map(|sample| (*load, *sample)))
-        .collect();
-    let names: Vec<String> = settings
-        .iter()
-        .map(|(load, sample)| format!("{load:.1}-{}", short(*sample)))
-        .collect();
-    let mut head = vec!["Program"];
-    head.extend(names.iter().map(String::as_str));
-    let mut table = ChapterTable::new(&format!("{}: {}", shown.title, shown.axis), 1, &head);
-    table.folded = true;
-    let columns: Vec<_> = settings
-        .iter()
-        .map(|(load, sample)| data.by_program(&setting(*load, *sample), shown.measure))
-        .collect();
-    for program in data.programs() {
-        let cells = columns
-            .iter()
-            .map(|column| cell(column.get(program).copied(), shown.factor));
-        table
-            .rows
-            .push([program.to_string()].into_iter().chain(cells).collect());
+        .flat_map(|load| data.samples.iter().map(|sample| (*load, *sample)));
+    let columns = settings.map(|(load, sample)| {
+        let head = format!("{load:.1}-{}", short(sample));
+        let column = number(head, shown.measure, 1).times(shown.factor);
+        column.of(SCHEME).at(setting(load, sample))
+    });
+    let columns: Vec<Column> = columns.collect();
+    let title = format!("{}: {}", shown.title, shown.axis);
+    ChapterTable {
+        folded: true,
+        ..by_program(data.table(), &title, &data.programs(), &columns)
     }
-    table
-}
-
-fn cell(value: Option<f64>, factor: f64) -> String {
-    value.map_or_else(|| "–".to_string(), |v| format!("{:.1}", v * factor))
 }
 
 /// Thousands and millions of instructions.
@@ -350,7 +337,7 @@ fn beside_bursts(data: &Data<'_>) -> ChapterTable {
     let mut rows: Vec<_> = shadows.chain(bursts).collect();
     rows.sort_by(|a, b| a.2.0.total_cmp(&b.2.0));
     for (what, setting, (overhead, overlap)) in rows {
-        let numbers = [overhead, overlap].map(|share| cell(Some(share), 100.0));
+        let numbers = [overhead, overlap].map(|share| cell(Some(100.0 * share), 1));
         let words = [what.to_string(), setting];
         table.rows.push(words.into_iter().chain(numbers).collect());
     }
@@ -377,26 +364,18 @@ fn ways(main: &str) -> [(&str, &str); 8] {
 /// What shadows see and cost in each variant: its name and its setting.
 fn variants(data: &Data<'_>, title: &str, rows: &[(&str, &str)]) -> ChapterTable {
     let columns = [
-        ("Paths, %", "path_accuracy_ratio", 100.0),
-        ("Long paths, %", "long_path_accuracy_ratio", 100.0),
-        ("Invariance, points off", "invariance_difference", 100.0),
-        ("Overhead, %", "overhead_ratio", 100.0),
-        ("Coverage, %", "coverage_ratio", 100.0),
-        ("Shadows", "shadows", 1.0),
-        ("End early, %", "ended_early_ratio", 100.0),
-        ("Diverge, %", "diverged_ratio", 100.0),
-        ("Transfers behind, %", "diverged_transfers_ratio", 100.0),
+        percent("Paths, %", "path_accuracy_ratio", 1),
+        percent("Long paths, %", "long_path_accuracy_ratio", 1),
+        percent("Invariance, points off", "invariance_difference", 1),
+        percent("Overhead, %", "overhead_ratio", 1),
+        percent("Coverage, %", "coverage_ratio", 1),
+        number("Shadows", "shadows", 1),
+        percent("End early, %", "ended_early_ratio", 1),
+        percent("Diverge, %", "diverged_ratio", 1),
+        percent("Transfers behind, %", "diverged_transfers_ratio", 1),
     ];
-    let mut head = vec!["Variant"];
-    head.extend(columns.iter().map(|c| c.0));
-    let mut table = ChapterTable::new(title, 1, &head);
-    for (name, setting) in rows {
-        let cells = columns
-            .iter()
-            .map(|(_, measure, factor)| cell(data.mean(setting, measure), *factor));
-        table
-            .rows
-            .push([(*name).to_string()].into_iter().chain(cells).collect());
-    }
-    table
+    let rows = rows
+        .iter()
+        .map(|(name, setting)| Row::new([*name]).of(SCHEME).at(*setting));
+    means(data.table(), title, &["Variant"], rows, &columns)
 }

@@ -8,7 +8,8 @@ use hps_experiments::shim::functions::{
 use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figures::Series;
-use crate::reproduction::parts::{cell, diagram, linear_diagram, over};
+use crate::measured::{Column, Row, means, number, percent};
+use crate::reproduction::parts::{diagram, linear_diagram, over};
 
 /// The hottest functions whose share the table tells.
 const SHARES: [usize; 4] = [1, 3, 10, 100];
@@ -135,39 +136,20 @@ fn one<'a>(found: &Table<'a>, programs: &[&'a str]) -> (&'a str, Vec<Series>) {
 
 /// Functions at several periods: figures 1(a) and 1(c).
 fn table(found: &Table<'_>) -> ChapterTable {
-    let mut head = vec!["Samples".to_string()];
-    head.extend(SHARES.map(|first| format!("Share of the {first} hottest, %")));
-    for what in [
-        "Functions",
-        "IPC, least",
-        "most",
-        "deviation",
-        "true deviation",
-        "error",
-    ] {
-        head.push(what.to_string());
-    }
-    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let shares = SHARES.map(|first| {
+        let measure = format!("hottest_{first}_share_ratio");
+        percent(format!("Share of the {first} hottest, %"), measure, 1)
+    });
+    let of_functions = [
+        number("Functions", "functions", 0),
+        number("IPC, least", "function_ipc_min", 3),
+        number("most", "function_ipc_max", 3),
+        number("deviation", "function_ipc_deviation", 3),
+        number("true deviation", "true_function_ipc_deviation", 3),
+        number("error", "function_ipc_error", 3),
+    ];
+    let columns: Vec<Column> = shares.into_iter().chain(of_functions).collect();
+    let rows = EVERY.map(|every| Row::new([name(every)]).of(SCHEME).at(setting(every)));
     let title = "Functions by kept samples on the same core, the IPC of those with at least two, means over programs";
-    let mut table = ChapterTable::new(title, 1, &head);
-    for every in EVERY {
-        let of = |measure: &str| found.mean(SCHEME, &setting(every), measure);
-        let mut row = vec![name(every)];
-        row.extend(SHARES.map(|first| {
-            let share = of(&format!("hottest_{first}_share_ratio"));
-            cell(share.map(|share| 100.0 * share), 1)
-        }));
-        row.push(cell(of("functions"), 0));
-        for measure in [
-            "function_ipc_min",
-            "function_ipc_max",
-            "function_ipc_deviation",
-            "true_function_ipc_deviation",
-            "function_ipc_error",
-        ] {
-            row.push(cell(of(measure), 3));
-        }
-        table.rows.push(row);
-    }
-    table
+    means(found, title, &["Samples"], rows, &columns)
 }

@@ -14,6 +14,7 @@ use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figures::Series;
 use crate::html::ReportInfo;
+use crate::measured::{Row, means, number, percent};
 use crate::report::ReportFiles;
 use crate::reproduction::parts::{cell, diagram, over};
 use crate::reproduction::{Words, tables_by_section, write_measured};
@@ -290,41 +291,34 @@ fn samples(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
     Ok(chapter)
 }
 
-/// Columns: heading, measure, factor, digits.
-type Column = (&'static str, &'static str, f64, usize);
-
 /// What corrections find, and what tags say.
 fn worth(found: &Table<'_>, kinds: &[Kind]) -> ChapterTable {
-    let columns: [Column; 9] = [
-        ("Period, cycles", "period_cycles", 1.0, 1),
-        ("Kept, %", "kept_ratio", 100.0, 1),
-        ("Damaged, %", "damaged_ratio", 100.0, 1),
-        ("Precision, %", "dte_precision_ratio", 100.0, 1),
-        ("Recall, %", "dte_recall_ratio", 100.0, 1),
-        ("Damaged of kept, %", "damaged_kept_ratio", 100.0, 1),
-        ("IPC off, all", "ipc_error_of_all", 1.0, 3),
-        ("IPC off, kept", "ipc_error_of_kept", 1.0, 3),
-        ("Purity, %", "purity_ratio", 100.0, 1),
+    let columns = [
+        number("Period, cycles", "period_cycles", 1),
+        percent("Kept, %", "kept_ratio", 1),
+        percent("Damaged, %", "damaged_ratio", 1),
+        percent("Precision, %", "dte_precision_ratio", 1),
+        percent("Recall, %", "dte_recall_ratio", 1),
+        percent("Damaged of kept, %", "damaged_kept_ratio", 1),
+        number("IPC off, all", "ipc_error_of_all", 3),
+        number("IPC off, kept", "ipc_error_of_kept", 3),
+        percent("Purity, %", "purity_ratio", 1),
+        percent("Overlap, %", "tag_overlap_ratio", 1),
     ];
-    let mut head = vec!["Observer", "Wait"];
-    head.extend(columns.iter().map(|c| c.0));
-    head.push("Overlap, %");
-    let mut table = ChapterTable::new("Samples against the truth, means over programs", 1, &head);
-    for kind in kinds {
-        for turns in kind.waits() {
-            let of = |measure| found.mean(kind.name(), &wait(*turns), measure);
-            if of("kept_ratio").is_none() {
-                continue;
-            }
-            let mut row = vec![kind.title().to_string(), turns.to_string()];
-            row.extend(columns.iter().map(|(_, measure, factor, digits)| {
-                cell(of(measure).map(|v| v * factor), *digits)
-            }));
-            row.push(cell(of("tag_overlap_ratio").map(|v| 100.0 * v), 1));
-            table.rows.push(row);
-        }
+    let rows = kinds.iter().flat_map(|kind| {
+        let of_wait = |turns: &u64| {
+            let row = Row::new([kind.title().to_string(), turns.to_string()]);
+            row.of(kind.name()).at(wait(*turns))
+        };
+        kind.waits().iter().map(of_wait)
+    });
+    let rows = rows.filter(|row| row.has(found, "kept_ratio"));
+    let title = "Samples against the truth, means over programs";
+    ChapterTable {
+        // Waits are written as numbers.
+        words: 1,
+        ..means(found, title, &["Observer", "Wait"], rows, &columns)
     }
-    table
 }
 
 /// Distributions: figures 1(b), 4(a), 4(b) and 6.
@@ -338,25 +332,22 @@ fn spreads(found: &Table<'_>) -> ChapterTable {
         ("IPC, every 100 kept samples (figure 1(b))", "ipc_every_100"),
         ("The observer's own IPC (figure 6)", "own_ipc"),
     ];
+    let rows = rows
+        .into_iter()
+        .flat_map(|(what, name)| [WAITS[0], WAITS[2]].map(|turns| (what, name, turns)));
     let mut table = ChapterTable::new(
         "Distributions on the same core, means over programs of each percentile",
         1,
         &["What", "Wait", "Least", "10%", "Median", "90%", "Most"],
     );
-    for (what, name) in rows {
-        for turns in [WAITS[0], WAITS[2]] {
-            let of = |suffix: &str| {
-                let measure = format!("{name}_{suffix}");
-                cell(found.mean(Kind::IpcSmt.name(), &wait(turns), &measure), 3)
-            };
-            let cells = ["min", "p10", "p50", "p90", "max"].map(of);
-            table.rows.push(
-                [what.to_string(), turns.to_string()]
-                    .into_iter()
-                    .chain(cells)
-                    .collect(),
-            );
-        }
+    for (what, name, turns) in rows {
+        let columns = ["min", "p10", "p50", "p90", "max"];
+        let columns = columns.map(|suffix| number(suffix, format!("{name}_{suffix}"), 3));
+        let row = Row::new([what.to_string(), turns.to_string()]);
+        let row = row.of(Kind::IpcSmt.name()).at(wait(turns));
+        table
+            .rows
+            .extend(means(found, "", &["", ""], [row], &columns).rows);
     }
     table
 }

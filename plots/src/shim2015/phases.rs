@@ -7,6 +7,7 @@ use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 use crate::figures::Series;
+use crate::measured::{Row, means, number};
 use crate::reproduction::parts::{cell, linear_diagram};
 
 /// The chapter of one instruction set, if the study was made there.
@@ -123,34 +124,21 @@ fn classes(
 
 /// What each setting makes of each phase.
 fn by_setting(found: &Table<'_>) -> ChapterTable {
-    let mut table = ChapterTable::new(
-        "Phases at each setting, as the observer sees them",
-        2,
-        &[
-            "Phase",
-            "Setting",
-            "Samples",
-            "Instructions a cycle",
-            "Reads of memory in 100 cycles",
-            "ns an instruction",
-            "Energy an instruction",
-        ],
-    );
-    for phase in PHASES {
-        for setting in Setting::ALL {
-            let of = |measure| found.mean(&setting.name(), phase, measure);
-            table.rows.push(vec![
-                phase.to_string(),
-                setting.title(),
-                cell(of("samples"), 0),
-                cell(of("ipc"), 2),
-                cell(of(REQUESTS), 2),
-                cell(of("ns_per_instruction"), 3),
-                cell(of("energy_per_instruction"), 2),
-            ]);
-        }
-    }
-    table
+    let columns = [
+        number("Samples", "samples", 0),
+        number("Instructions a cycle", "ipc", 2),
+        number("Reads of memory in 100 cycles", REQUESTS, 2),
+        number("ns an instruction", "ns_per_instruction", 3),
+        number("Energy an instruction", "energy_per_instruction", 2),
+    ];
+    let rows = PHASES.into_iter().flat_map(|phase| {
+        Setting::ALL.map(|setting| {
+            let row = Row::new([phase.to_string(), setting.title()]);
+            row.of(setting.name()).at(phase)
+        })
+    });
+    let title = "Phases at each setting, as the observer sees them";
+    means(found, title, &["Phase", "Setting"], rows, &columns)
 }
 
 /// Whole runs at each setting, and switched by phase.
