@@ -94,9 +94,9 @@ impl Histogram {
 pub struct Explained {
     /// Cycles that instructions really stalled dynamically.
     pub stalls: f64,
-    /// Those whose real cause is among the causes that the analysis names at the instruction.
+    /// Cycles whose real cause is among the causes that the analysis names at the instruction.
     pub named: f64,
-    /// Those at instructions at which the analysis names no cause.
+    /// Cycles at instructions at which the analysis names no cause.
     pub silent: f64,
     /// Cycles of causes, instruction by instruction, that lie in the range which the analysis gives the cause.
     pub in_range: f64,
@@ -111,7 +111,7 @@ pub struct Directions {
     pub executions: f64,
     /// Executions out of blocks with edge samples.
     pub met: f64,
-    /// Those of edges whose share of edge samples is within 10% of the true share.
+    /// Executions of edges whose share of edge samples is within 10% of the true share.
     pub within_10: f64,
 }
 

@@ -45,5 +45,5 @@ pub const OVERHEAD: (f64, f64) = (1.0, 3.0);
 /// Slowdown in percent and its deviation for SPECint95 in three configurations: cycles, with IMISS, multiplexed (table 3).
 pub const CONFIGURATIONS: [(f64, f64); 3] = [(2.0, 0.8), (2.8, 0.9), (3.0, 0.7)];
 
-/// What six ways, swapping to the front and inserting in front would save of the cost, in percent (section 5.4).
+/// Share of the cost, in percent, that six ways, swapping to the front and inserting in front would save (section 5.4).
 pub const TABLE_SAVINGS: (f64, f64) = (10.0, 20.0);

@@ -34,7 +34,7 @@ impl Event {
         Event::Itbmiss,
     ];
 
-    /// Its name in options, files and tables.
+    /// Name of the event in options, files and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

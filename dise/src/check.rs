@@ -1,4 +1,4 @@
-//! What a set of productions takes of the tables, and where productions get in each other's way.
+//! Table entries that a set of productions takes, and conflicts between productions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -136,7 +136,7 @@ fn counter_list(counters: &[u8]) -> String {
         .join(" and ")
 }
 
-/// What [`check`] found.
+/// Findings of [`check`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Productions.
@@ -155,7 +155,7 @@ pub struct Report {
     pub data_bytes: u64,
     /// Productions in each other's way.
     pub conflicts: Vec<Conflict>,
-    /// What was accepted but looks like a mistake, with its place in the file.
+    /// Accepted input that looks like a mistake, with its place in the file.
     pub warnings: Vec<Diagnostic>,
     /// Warnings about the set as a whole.
     pub notes: Vec<String>,

@@ -14,7 +14,7 @@ pub const MAX_COUNTERS: usize = 16;
 /// The most instructions a replacement sequence may have (`DISEPC` is 8 bits wide).
 pub const MAX_SEQUENCE: usize = 255;
 
-/// What replacing one instruction costs the decode stage (DISE, ISCA 2003, section 3).
+/// Decode cost of replacing one instruction (DISE, ISCA 2003, section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpansionCost {
@@ -42,7 +42,7 @@ pub struct DiseConfig {
     /// Conditionals-table entries, one for each microinstruction. Productions with the same control
     /// share its list. Sets with more run with conditionals-table misses.
     pub ct_entries: usize,
-    /// What one expansion costs.
+    /// Cost of one expansion.
     pub expansion_cost: ExpansionCost,
     /// Decode stall of a pattern-, replacement- or conditionals-table miss, in cycles.
     pub rt_miss_cycles: u32,

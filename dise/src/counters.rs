@@ -6,7 +6,7 @@ use crate::config::MAX_COUNTERS;
 use crate::flags::{overflow_bit, zero_bit};
 use crate::tables::Micro;
 
-/// What a journal entry restores.
+/// State that a journal entry restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Counter(u8),

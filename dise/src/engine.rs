@@ -34,7 +34,7 @@ type EntrySet = BitArr!(for MAX_PATTERNS, in u32);
 #[derive(Clone, Debug)]
 struct Rule {
     control: Vec<Micro>,
-    /// Its list in the conditionals table.
+    /// The rule's list in the conditionals table.
     control_list: Option<usize>,
     sequence: Option<Sequence>,
     /// Counters that `T.COUNT_N` reads in the sequence.
@@ -227,7 +227,7 @@ impl DiseEngine {
         self.counters.advance(counter, by)
     }
 
-    /// What happened since the last reset.
+    /// Statistics since the last reset.
     #[must_use]
     pub const fn stats(&self) -> &DiseStats {
         &self.stats

@@ -26,9 +26,9 @@ pub enum DiseError {
     MergedParam {
         /// The parameter.
         name: String,
-        /// Its value in an earlier set.
+        /// Value in an earlier set.
         first: i64,
-        /// Its value in a later one.
+        /// Value in a later set.
         second: i64,
     },
     /// Sets to be merged were loaded at different addresses.
@@ -60,7 +60,7 @@ pub enum DiseError {
     Config {
         /// Name of the field.
         field: &'static str,
-        /// Its value.
+        /// Value of the field.
         value: usize,
         /// Least allowed value.
         least: usize,
@@ -135,7 +135,7 @@ pub enum DiseError {
         production: String,
         /// Position of the branch.
         index: usize,
-        /// Its target.
+        /// Target of the branch.
         target: i64,
         /// Length of the sequence.
         len: usize,
@@ -153,9 +153,9 @@ pub struct Diagnostic {
     pub column: usize,
     /// The line of the source.
     pub source_line: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to do about it.
+    /// Proposed remedy.
     pub help: Option<String>,
 }
 

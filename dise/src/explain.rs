@@ -16,7 +16,7 @@ use crate::tables::PriorityEntry;
 /// Flags that one explanation may tell apart; beyond that the table would be unreadable.
 const MAX_FLAGS: usize = 10;
 
-/// What happens under one state of the flags.
+/// Behaviour under one state of the flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// The flags that matter here and their values.
@@ -46,7 +46,7 @@ pub struct Group {
     pub cases: Vec<Case>,
 }
 
-/// What [`explain`] found.
+/// Findings of [`explain`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// Groups of instructions, the largest first.
@@ -147,7 +147,7 @@ pub fn explain_classes(set: &ProductionSet) -> Explanation {
         }
     }
     if set.isa() == Isa::Riscv64 {
-        // What its jumps are depends on their registers.
+        // The class of a RISC-V jump depends on its registers.
         for imm in [16, -16] {
             add(OpClass::Call, Op::Jal, imm);
         }

@@ -120,7 +120,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// As written in a pattern.
+    /// Name of the field in a pattern.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -162,7 +162,7 @@ impl Field {
     }
 }
 
-/// What a field is compared with.
+/// Operand that a field is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// Another field.
@@ -467,9 +467,9 @@ impl fmt::Display for StaticPattern {
 /// One entry of the pattern table with its masking layer: a static pattern and a condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternEntry {
-    /// What the instruction must look like.
+    /// Static pattern that the instruction must match.
     pub pattern: StaticPattern,
-    /// What the flags must be.
+    /// Condition that the flags must meet.
     pub condition: FlagCondition,
 }
 

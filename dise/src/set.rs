@@ -41,7 +41,7 @@ impl Default for LoadOptions {
 }
 
 impl LoadOptions {
-    /// These options for programs of an instruction set.
+    /// Changes the instruction set of these options.
     #[must_use]
     pub fn for_isa(self, isa: Isa) -> Self {
         LoadOptions { isa, ..self }
@@ -64,7 +64,7 @@ impl LoadOptions {
 /// A handler in guest memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handler {
-    /// Its name.
+    /// Name of the handler.
     pub name: String,
     /// Guest address of its first instruction.
     pub address: u64,
@@ -75,7 +75,7 @@ pub struct Handler {
 /// A guest data area: readable, writable, initially zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataArea {
-    /// Its name.
+    /// Name of the data area.
     pub name: String,
     /// Guest address.
     pub address: u64,
@@ -246,7 +246,7 @@ impl ProductionSet {
         }
     }
 
-    /// What was accepted but looks like a mistake.
+    /// Warnings about accepted input that looks like a mistake.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.compiled.warnings

@@ -1,4 +1,4 @@
-//! What the engine counted.
+//! Statistics of the engine.
 
 use serde::{Deserialize, Serialize};
 

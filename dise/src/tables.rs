@@ -177,9 +177,9 @@ const fn source(register: u8) -> u8 {
 /// A replacement sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// Its instructions, one replacement-table entry each.
+    /// Instructions of the sequence, one replacement-table entry each.
     pub templates: Vec<Template>,
-    /// It was composed of several sequences, which makes a table miss more expensive.
+    /// Whether the sequence was composed of several ones, which makes a table miss more expensive.
     pub composed: bool,
 }
 
@@ -223,13 +223,13 @@ impl Sequence {
 /// A production: pattern, replacement, conditional control.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Production {
-    /// Its label.
+    /// Label of the production.
     pub name: String,
-    /// Its pattern as a disjunction: one pattern-table entry each.
+    /// Pattern of the production as a disjunction: one pattern-table entry each.
     pub entries: Vec<PatternEntry>,
-    /// Its replacement; `None` is `null`.
+    /// Replacement sequence; `None` is `null`.
     pub replacement: Option<Sequence>,
-    /// Its microinstructions.
+    /// Microinstructions of the production.
     pub control: Vec<Micro>,
 }
 

@@ -91,7 +91,7 @@ fn sections_are_for_one_instruction_set() {
         mips.contains("mips") && mips.contains("riscv64, alpha or any"),
         "{mips}"
     );
-    // What is skipped must still be well-formed, but need not make sense.
+    // Skipped text must still be well-formed, but need not make sense.
     assert!(load("isa riscv64;\nhandler H { nonsense }", Isa::Alpha).is_ok());
     assert!(load("isa riscv64;\nhandler H { nonsense }", Isa::Riscv64).is_err());
     assert!(load("isa riscv64;\nhandler { }", Isa::Alpha).is_err());

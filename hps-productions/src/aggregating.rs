@@ -32,7 +32,7 @@ pub struct TableOptions {
     pub buffer_entries: u32,
     /// Entries that the daemon's file has room for. What comes behind is dropped.
     pub file_entries: u32,
-    /// What the daemon takes for an entry beside its copy, in turns of an empty loop: a cycle each where a branch and the
+    /// Cost of an entry to the daemon beside its copy, in turns of an empty loop: a cycle each where a branch and the
     /// addition that it tests issue together, two on `ev5`.
     pub daemon_loops: u32,
 }
@@ -49,7 +49,7 @@ impl Default for TableOptions {
     }
 }
 
-/// What the handler has left in memory: counts by counter and address.
+/// Samples that the handler has left in memory: counts by counter and address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableSamples {
     /// Samples in the table.
@@ -155,7 +155,7 @@ impl TableHandler {
         Ok(handler)
     }
 
-    /// What the handler has left so far. Changes nothing.
+    /// Samples that the handler has left so far. Changes nothing.
     ///
     /// # Errors
     /// [`CollectorError::NotInstalled`].

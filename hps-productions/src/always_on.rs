@@ -1,5 +1,5 @@
-//! What productions count all the time ([`BRANCHES`](crate::files::BRANCHES), [`PATHS`](crate::files::PATHS),
-//! [`VALUES`](crate::files::VALUES)): what reads their tables in guest memory.
+//! Readers of the tables in guest memory in which productions count all the time ([`BRANCHES`](crate::files::BRANCHES),
+//! [`PATHS`](crate::files::PATHS), [`VALUES`](crate::files::VALUES)).
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,9 @@ pub type CountedPairs = BTreeMap<(u64, u64), u64>;
 /// The most frequent values of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedValues {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u64,
-    /// Its executions.
+    /// Executions of the instruction.
     pub executions: u64,
     /// Values with their counts, the frequent ones first.
     pub values: Vec<(u64, u64)>,
@@ -50,7 +50,7 @@ pub fn counted_pairs(
     ))
 }
 
-/// What productions with the table of values have counted, and executions of instructions for which there was no room.
+/// Counts of productions with the table of values, and executions of instructions for which there was no room.
 ///
 /// # Errors
 /// [`CollectorError::NotInstalled`]: the productions have no such table, or it is not in the process.

@@ -6,11 +6,11 @@ use hps_profile::ProfileKind;
 /// A production file.
 #[derive(Clone, Copy, Debug)]
 pub struct ProductionFile {
-    /// Its name, also on the command line.
+    /// Name, also on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub description: &'static str,
-    /// Its text.
+    /// Text of the file.
     pub text: &'static str,
     /// The files that it needs in front of it.
     pub needs: &'static [ProductionFile],
@@ -245,7 +245,7 @@ pub const IDENTITY: ProductionFile = production_file!(
     [],
     "memory operations and calls replaced by themselves"
 );
-/// What the printed Figure 4 needs around it.
+/// Registers and counters that the printed Figure 4 needs around it.
 pub const FIGURE4_PREAMBLE: ProductionFile = production_file!(
     "figure4_preamble",
     "figures/preamble",
@@ -331,8 +331,8 @@ impl ProductionFile {
         }
     }
 
-    /// What is to be loaded for this file beside others: what it needs and they do not bring, then the
-    /// file itself, or the merged one that stands for it and one of the others.
+    /// Files to be loaded for this file beside others: those that it needs and the others do not bring, then the file
+    /// itself, or the merged one that stands for it and one of the others.
     #[must_use]
     pub fn beside(self, others: &[ProductionFile]) -> Vec<ProductionFile> {
         let merged = MERGED.iter().find(|(pair, _)| {

@@ -121,8 +121,8 @@ impl SamplePoint {
         completed % self.period() >= self.sparsity
     }
 
-    /// What the two sampling registers hold, with their numbers in the machine's numbering:
-    /// `MAX - sparsity` in [`SAMPLE_FREQ`], `MAX - (burst - 1)` in [`BURST_LENGTH`].
+    /// Contents of the two sampling registers, with their numbers in the machine's numbering: `MAX - sparsity` in
+    /// [`SAMPLE_FREQ`], `MAX - (burst - 1)` in [`BURST_LENGTH`].
     ///
     /// Written to a running machine, they take effect when the counters are next loaded: at the end
     /// of the burst that runs or comes next.

@@ -1,7 +1,7 @@
 //! Schedules of bursts in software: what a framework does, event by event.
 //!
-//! They are written independently of the productions and of the [grid](crate::grid), so that tests can
-//! compare all three, and [`ScheduleProbe`] collects with any of them in one functional run.
+//! Schedules are written independently of the productions and of the [grid](crate::grid), so that tests can compare all
+//! three, and [`ScheduleProbe`] collects with any of them in one functional run.
 
 use hps_profile::{Profile, StreamConfig, StreamConfigError};
 use hps_sim_core::inst::Inst;
@@ -34,7 +34,7 @@ pub(crate) const fn width(point: SamplePoint) -> u64 {
 
 /// The first state of the generator for a seed: never 0, and different for seeds that differ.
 ///
-/// It is the finalizer of splitmix64, since xorshift needs long to leave states with few bits set.
+/// The finalizer of splitmix64 mixes the seed, since xorshift needs long to leave states with few bits set.
 #[must_use]
 pub const fn first_state(seed: u64) -> u64 {
     let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -150,9 +150,8 @@ impl Schedule for RandomSchedule {
 
 /// Collects all three profiles of a run with any schedule.
 ///
-/// It sees what the engine sees: events are procedure calls and back-edges, and each instruction is
-/// judged with the events before it. For many points with equal distances the
-/// [grid](crate::GridProbe) is faster.
+/// The probe sees what the engine sees: events are procedure calls and back-edges, and each instruction is judged with
+/// the events before it. For many points with equal distances the [grid](crate::GridProbe) is faster.
 #[derive(Debug)]
 pub struct ScheduleProbe<S> {
     schedule: S,

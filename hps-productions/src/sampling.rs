@@ -24,7 +24,7 @@ pub struct SampleOptions {
     pub buffer_records: u32,
     /// Buffers that the file has room for. What comes behind is lost.
     pub file_buffers: u32,
-    /// What it takes to wake the reader, in turns of a loop that takes a cycle each.
+    /// Cost of waking the reader, in turns of a loop that takes a cycle each.
     pub wake_cycles: u32,
 }
 
@@ -66,13 +66,13 @@ pub struct SampleRecord {
     pub pc: u64,
     /// The number of the source.
     pub source: u64,
-    /// What its counter had counted.
+    /// Count of the source's counter.
     pub count: u64,
     /// The cycle in which the interrupt was taken.
     pub cycle: u64,
 }
 
-/// What the handlers have left in memory.
+/// Records that the handlers have left in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampleRecords {
     /// The records, in the order in which they were stored.

@@ -1,4 +1,4 @@
-//! What a program does, as far as it matters to the profiles (HPS report, Figure 6).
+//! Statistics of a program that matter to the profiles (HPS report, Figure 6).
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct ProgramStatistics {
     pub calls: u64,
     /// Conditional branches, taken or not, and jumps, direct and indirect; no calls, no returns.
     pub branches: u64,
-    /// Those of the branches that are back-edges.
+    /// Branches that are back-edges.
     pub back_edges: u64,
     /// Loads, stores and atomics.
     pub memory_references: Option<u64>,

@@ -19,8 +19,8 @@ type PageBits = [u64; WORDS];
 /// Counts the distinct aligned 8-byte granules in which the program's loads, stores and atomics
 /// begin.
 ///
-/// It keeps a bitmap for each guest page with a reference, 64 bytes for 4 KiB, plus 16 KiB for each
-/// 16 MiB region: at most about 1/64 of the memory that the guest has mapped. The count is exact.
+/// The probe keeps a bitmap for each guest page with a reference, 64 bytes for 4 KiB, plus 16 KiB for each 16 MiB
+/// region: at most about 1/64 of the memory that the guest has mapped. The count is exact.
 #[derive(Clone, Debug)]
 pub struct UniqueAddresses {
     /// By region, by page: index in `pages` plus one.

@@ -1,4 +1,4 @@
-//! What the DISE engine collects equals, count for count, what one functional pass computes.
+//! Collection by the DISE engine equals, count for count, one functional pass.
 
 use crate::common::*;
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, GridProbe, SamplePoint};

@@ -1,6 +1,6 @@
 //! Tests of productions, collectors and schemes on whole programs.
 //!
-//! They are one program: the simulator is compiled into it once.
+//! All tests are one program: the simulator is compiled into it once.
 
 mod collect;
 mod common;

@@ -98,7 +98,7 @@ fn only_hps_has_no_basic_overhead() {
             let plain = cycles(Scheme::PlainDise, &[], point, isa);
             assert!(plain > without, "{point}: {plain} and {without} cycles");
         }
-        // What is never sampled costs its checks all the same, and more where it is frequent.
+        // A point that is never sampled costs its checks all the same, and more where checks are frequent.
         let never = SamplePoint::new(1, 1 << 30).unwrap();
         let basic = cycles(Scheme::PlainDise, &[], never, isa);
         let checked = cycles(Scheme::PlainDise, &KINDS[2..], never, isa);
@@ -112,7 +112,7 @@ fn only_hps_has_no_basic_overhead() {
     }
 }
 
-/// What a wrong path reads where handlers keep their data is not there, as it is not without handlers.
+/// Memory in which handlers keep their data is absent for a wrong path, as it is without handlers.
 #[test]
 fn wrong_paths_see_no_memory_of_handlers() {
     for isa in Isa::ALL {
@@ -217,7 +217,7 @@ fn a_change_has_the_same_effect_on_both_machines() {
 /// Members with their counts, what was lost or the length of the trace, and the trace's digest.
 type Numbers = (Vec<(u64, u64)>, u64, u64);
 
-/// What profiles hold.
+/// Numbers in profiles.
 fn numbers(profiles: &[CollectedProfile]) -> Vec<Numbers> {
     let number = |profile: &CollectedProfile| match profile {
         CollectedProfile::Nothing => (Vec::new(), 0, 0),

@@ -169,7 +169,7 @@ fn it_draws_once_for_each_burst() {
     }
 }
 
-/// What the comments of `plain/framework.dise` say an event and a check take.
+/// Instructions of an event and of a check, as the comments of `plain/framework.dise` give them.
 #[test]
 fn plain_dise_executes_two_or_three_instructions_outside_of_bursts() {
     for isa in Isa::ALL {

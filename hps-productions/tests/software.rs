@@ -180,8 +180,8 @@ fn profiles_are_those_of_hps_where_the_events_are() {
     }
 }
 
-/// What [`Checks::Entries`] counts, from its definition and a plain run: entries that are come to
-/// otherwise than by a back-edge, and back-edges.
+/// Model of the counts of [`Checks::Entries`], from its definition and a plain run: entries that are reached otherwise
+/// than by a back-edge, and back-edges.
 struct EntryModel<'a> {
     entries: &'a HashSet<u64>,
     point: SamplePoint,

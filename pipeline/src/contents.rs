@@ -1,15 +1,15 @@
-//! What tables of the hardware hold: caches, TLBs, predictors. For those who look at a core between two of its cycles.
+//! Contents of tables of the hardware: caches, TLBs, predictors. For observers of a core between two of its cycles.
 
 /// A table of the hardware and its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// Its name: `l1d`, `btb`.
+    /// Name of the table: `l1d`, `btb`.
     pub name: &'static str,
-    /// Its sets; entries of a table that is not found by an address are one set.
+    /// Number of sets; entries of a table that is not found by an address are one set.
     pub sets: usize,
     /// Entries of a set.
     pub ways: usize,
-    /// What selects a set.
+    /// Selector of a set.
     pub selected_by: Selector,
     /// The entries of a set lie in the order of their use, the newest first.
     pub by_use: bool,
@@ -17,7 +17,7 @@ pub struct Contents {
     pub entries: Vec<Held>,
 }
 
-/// What selects a set of a table.
+/// Selector of a set of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selector {
     /// The lowest bits of an address above those of a line or page of `1 << shift` bytes.
@@ -70,7 +70,7 @@ pub enum Held {
     Line {
         /// The address of its first byte.
         address: u64,
-        /// It was changed since it came.
+        /// Whether the line was changed since it came.
         dirty: bool,
         /// The cycle in which it is there; none if it is.
         ready_cycle: Option<u64>,
@@ -95,7 +95,7 @@ pub enum Held {
     },
     /// A saturating counter: taken from its upper half on.
     Counter {
-        /// Its value, from 0.
+        /// Value of the counter, from 0.
         value: u8,
         /// The largest value.
         most: u8,
@@ -120,7 +120,7 @@ pub enum Held {
     Return {
         /// The address.
         address: u64,
-        /// It is the one that the next return takes.
+        /// Whether the next return takes this address.
         is_top: bool,
     },
 }
@@ -128,22 +128,22 @@ pub enum Held {
 /// A load or a store in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryOp {
-    /// Its place in the order of the path it is on, as in a `StageRecord`. None: a store that has committed and waits for
-    /// the cache.
+    /// Place in the order of the path that the access is on, as in a `StageRecord`. None: a store that has committed
+    /// and waits for the cache.
     pub seq: Option<u64>,
     /// A store, or an atomic.
     pub is_store: bool,
-    /// Its address, once that is computed.
+    /// Address, once that is computed.
     pub address: Option<u64>,
     /// Bytes.
     pub size: u8,
-    /// What a store writes, once that is there.
+    /// Value that a store writes, once that is there.
     pub value: Option<u64>,
-    /// It waits for an older store.
+    /// Whether the access waits for an older store.
     pub waits: bool,
 }
 
-/// What a context holds beside the tables of its core.
+/// State of a context beside the tables of its core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Where fetch goes on.

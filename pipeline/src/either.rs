@@ -24,7 +24,7 @@ pub enum CoreKind {
 }
 
 impl CoreKind {
-    /// Its name in results.
+    /// Name of the kind in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl CoreKind {
     /// Whether it can simulate a machine.
     ///
     /// # Errors
-    /// What the machine has that such a core does not.
+    /// The feature of the machine that such a core lacks.
     pub fn check(self, config: &MachineConfig) -> Result<(), NotDriven> {
         match self {
             CoreKind::Cycle => Ok(()),
@@ -48,10 +48,10 @@ impl CoreKind {
 /// Why a machine cannot be simulated as it is asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum NotSimulated {
-    /// It has no instruction-driven core.
+    /// The machine has no instruction-driven core.
     #[error(transparent)]
     NotDriven(#[from] NotDriven),
-    /// It has several cores, and something does not go with them.
+    /// The machine has several cores, and something does not go with them.
     #[error(transparent)]
     NotTogether(#[from] NotTogether),
 }
@@ -78,7 +78,7 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     /// A core with a decode-stage editor and a probe.
     ///
     /// # Errors
-    /// What the machine has that a core of this kind does not, or what does not go with several cores.
+    /// The feature of the machine that a core of this kind lacks, or that does not go with several cores.
     pub fn with(
         kind: CoreKind,
         config: &MachineConfig,

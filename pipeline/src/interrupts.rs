@@ -57,7 +57,7 @@ pub struct Taken {
     pub cycle: u64,
     /// Where the program goes on.
     pub pc: u64,
-    /// What the counter had counted.
+    /// Events that the counter had counted.
     pub count: u64,
 }
 

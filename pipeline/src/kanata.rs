@@ -76,7 +76,7 @@ impl KanataLog {
         self.records.iter()
     }
 
-    /// What issued when, as text ([`crate::schedule::listing`]), by hardware context if there are several; squashed
+    /// Schedule of issue as text ([`crate::schedule::listing`]), by hardware context if there are several; squashed
     /// instructions are left out.
     #[must_use]
     pub fn schedule(&self) -> String {
@@ -234,8 +234,8 @@ fn stages(r: &StageRecord) -> Vec<(&'static str, u64)> {
     .collect()
 }
 
-/// What an instruction waited for, and when: a load for the level that served it, others for
-/// their operands.
+/// Wait of an instruction, with its cycles: a load waits for the level that served it, others for their
+/// operands.
 fn stall(r: &StageRecord) -> Option<(&'static str, u64, u64)> {
     if r.inst.class == OpClass::Load
         && r.complete_cycle <= r.end_cycle

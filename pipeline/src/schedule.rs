@@ -1,5 +1,5 @@
-//! What issued when, beside what, and why not before: the view of an in-order core that DCPI's
-//! listings give (Anderson et al., "Continuous Profiling: Where Have All the Cycles Gone?", 1997,
+//! Schedules of issue: which instructions issued when, beside which others, and why not before. The view of an in-order
+//! core that DCPI's listings give (Anderson et al., "Continuous Profiling: Where Have All the Cycles Gone?", 1997,
 //! figures 2 and 7).
 
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use crate::model::{IssueStall, Pipe, StageRecord};
 /// When one instruction issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssueRow {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u64,
     /// Cycle in which it issued.
     pub issue_cycle: u64,

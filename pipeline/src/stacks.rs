@@ -22,7 +22,7 @@ pub struct FunctionStacks {
 pub struct FunctionStack {
     /// Name of the function, or a description of addresses outside of all functions.
     pub name: String,
-    /// Its entry address (0 outside of functions).
+    /// Entry address of the function (0 outside of functions).
     pub entry: u64,
     /// Commit slots by owner.
     pub stack: CpiStack,

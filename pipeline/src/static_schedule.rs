@@ -19,31 +19,31 @@ use crate::model::{Group, Pipe, Traits};
      or set issue.scheduling to InOrder(...)"
 )]
 pub struct NotInOrder {
-    /// Its name.
+    /// Name of the machine.
     pub machine: String,
 }
 
 /// An operand of an instruction, as Alpha's manuals name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand {
-    /// Its first source.
+    /// First source.
     Ra,
-    /// Its second source.
+    /// Second source.
     Rb,
-    /// Its third source, or the older result of its own register.
+    /// Third source, or the older result of the destination register.
     Rc,
 }
 
 /// Why an instruction does not issue in a cycle, known from the code alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StaticStall {
-    /// It begins the block.
+    /// The instruction begins the block.
     Start,
-    /// It lies in another block of 16 bytes than those that issue in this cycle.
+    /// The instruction lies in another block of 16 bytes than those that issue in this cycle.
     Block,
     /// All that the machine can issue in a cycle do.
     Width,
-    /// Its pipes are taken by instructions beside it.
+    /// Pipes of the instruction are taken by instructions beside it.
     Slot,
     /// An operand is not there.
     Dependence {
@@ -69,7 +69,7 @@ pub struct Slotted {
     /// Why it did not issue, for each of these cycles, but for the last, in which it does: why it did not issue in the
     /// cycle of the instruction in front of it, and in those that followed. As many as `head_cycles`.
     pub stalls: Vec<StaticStall>,
-    /// Its pipe, on a core with issue slots.
+    /// Pipe in which the instruction issues, on a core with issue slots.
     pub pipe: Option<Pipe>,
 }
 
@@ -173,7 +173,7 @@ impl StaticScheduler {
     }
 }
 
-/// What issued how, up to an instruction of a block.
+/// State of issue up to an instruction of a block.
 struct State<'a> {
     rules: &'a StaticScheduler,
     now: u64,

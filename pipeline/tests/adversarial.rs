@@ -61,7 +61,7 @@ struct Compared {
     cycles: [u64; 2],
     misses: [u64; 2],
     merges: [u64; 2],
-    /// What the core says itself: cycles that may be too many, and too few, in percent of its own.
+    /// Doubt that the core itself reports: cycles that may be too many, and too few, in percent of its own.
     doubt: [f64; 2],
 }
 

@@ -1,4 +1,4 @@
-//! What must add up, and what must not change a cycle: on real programs and on random ones.
+//! Sums that must hold, and changes that must not alter a cycle: on real programs and on random ones.
 
 use std::sync::Arc;
 
@@ -168,7 +168,7 @@ fn slots_and_instructions_are_conserved() {
             core.probe().slots,
             "{name}: what the probe saw"
         );
-        // What was fetched, decoded, dispatched has committed or was squashed.
+        // Instructions fetched, decoded or dispatched have committed or were squashed.
         assert_eq!(
             core.probe().committed,
             s.commit_program_instructions,

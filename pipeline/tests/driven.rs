@@ -79,8 +79,8 @@ impl PipelineProbe for Slots {
     }
 }
 
-/// What must not differ. The front end behind the end of a program is no part of it: an instruction-driven
-/// core has no instructions there.
+/// End of a program. The front end behind a call of `exit` is not compared: an instruction-driven core has no
+/// instructions there.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Ends {
     /// With a call of `exit`.

@@ -93,7 +93,7 @@ fn tables_hold_what_was_used() {
                 assert!(seen.insert(*address), "{address:#x} is there twice");
             }
         }
-        // What is on its way has a register, and a register has a line.
+        // A line on its way has a register, and a register has a line.
         let fills = table(&all, "l1d_misses")
             .entries
             .iter()

@@ -1,6 +1,6 @@
 //! Tests of the core against the functional machine, formulas and models.
 //!
-//! They are one program: the simulator is compiled into it once.
+//! All tests are one program: the simulator is compiled into it once.
 
 mod adversarial;
 mod common;

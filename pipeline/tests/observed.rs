@@ -1,5 +1,5 @@
-//! What probes are told of cycles, against a second computation from the records of all instructions, and both
-//! cores against each other.
+//! Probes' view of cycles, against a second computation from the records of all instructions, and both cores against
+//! each other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -75,7 +75,7 @@ impl PipelineProbe for Recorded {
     }
 }
 
-/// What a cycle without a commit is by definition.
+/// State by definition of a cycle without a commit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Idle {
     Stalled,

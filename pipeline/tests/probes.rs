@@ -119,7 +119,7 @@ fn hooks<'a>(source: &'a str, trait_begins: &str) -> Vec<&'a str> {
     let declared = body.lines().filter_map(|line| {
         let named = line.strip_prefix("    fn ")?;
         let (name, arguments) = named.split_once('(')?;
-        // What stands in for a probe is none of what it is told.
+        // A stand-in for a probe is no event.
         (name != "stand_in" && (arguments.is_empty() || arguments.contains("self"))).then_some(name)
     });
     declared.collect()
@@ -154,13 +154,13 @@ fn program() -> Program {
     random::program(7300, random::Mix::default())
 }
 
-/// What a probe has counted on the functional machine.
+/// Counts of a probe on the functional machine.
 fn functional<P: Probe>(mut probe: P) -> P {
     Machine::new(program().process()).run(&mut probe, u64::MAX);
     probe
 }
 
-/// What a probe has counted on a core.
+/// Counts of a probe on a core.
 fn timed<P: PipelineProbe>(kind: CoreKind, probe: P) -> P {
     let config = preset("hps-4wide");
     let mut core = EitherCore::with(kind, &config, program().process(), NoEditor, probe)

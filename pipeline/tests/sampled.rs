@@ -151,7 +151,7 @@ fn loads_of_wrong_paths_warm_the_data_cache() {
     // Both lines, and not what lies behind a load that faults.
     let [mispredicted, l1i, l1d, l2, dtlb] = events;
     assert_eq!((mispredicted, l1i, l1d, l2, dtlb), (1, 1, 2, 3, 1));
-    // It has not happened.
+    // The wrong path has had no effect.
     assert_eq!((stop, t2), (Stop::Exit(7), 0));
     // A short run takes the plain loop.
     assert_eq!(warmed(wrong_path, 5).0[2], 2);

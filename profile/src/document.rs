@@ -46,9 +46,9 @@ pub struct ProfileHeader {
     pub version: String,
     /// The resolved configuration of the run.
     pub configuration: Value,
-    /// What the profile counts; set from the members when a document is made.
+    /// Kind of the keys; set from the members when a document is made.
     pub kind: KeyKind,
-    /// What the weights count; set from the profile's type when a document is made.
+    /// Unit of the weights; set from the profile's type when a document is made.
     #[serde(default = "events")]
     pub unit: String,
     /// Weights are whole numbers of so many equal parts of the unit.
@@ -137,7 +137,7 @@ pub enum DocumentError {
     /// Weights that do not add up to the header's total.
     #[error("header.total is {total}, but the weights add up to {sum}: the file is damaged")]
     Total {
-        /// What the header says.
+        /// The header's total.
         total: u64,
         /// The sum of the weights.
         sum: u128,

@@ -46,8 +46,8 @@ pub struct Header {
     pub clock_mhz: Option<f64>,
 }
 
-/// What one value of every sample means. The first column is the main one: formats that hold one
-/// value per sample hold it.
+/// Meaning of one value of every sample. The first column is the main one: formats that hold one value per sample hold
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Name, such as `cycles` or `l1d_miss_cycles`.

@@ -1,11 +1,11 @@
-//! What the weights of profiles count.
+//! Units of the weights of profiles.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// What the weights of a profile count. Profiles of different units cannot be added.
+/// Unit of a profile's weights. Profiles of different units cannot be added.
 pub trait Unit: Debug + Clone + Copy + PartialEq + Eq + Hash + Send + Sync + 'static {
-    /// Its name in files.
+    /// Name of the unit in files.
     const NAME: &'static str;
 }
 

@@ -38,9 +38,9 @@ impl Key {
 pub struct Past {
     /// Which.
     pub key: Key,
-    /// Its origin.
+    /// Origin of the instruction.
     pub origin: Origin,
-    /// What happened to it.
+    /// Events of the instruction.
     pub events: EventSet,
 }
 
@@ -57,10 +57,10 @@ pub struct Beat<'a> {
     /// The instruction to which stalled and drained cycles belong: the first of the group, or the one that
     /// traps. At the end of a run, the one that the core names as the next.
     pub next: Key,
-    /// What happened to the next instruction if it does not commit.
+    /// Events of the next instruction if it does not commit.
     pub trapped: EventSet,
-    /// What was taken back since the beat before. The instruction-driven core tells of it no earlier than of the
-    /// commit of the instruction in front of the wrong path.
+    /// Squashes since the previous beat. The instruction-driven core reports a squash no earlier than the commit of the
+    /// instruction in front of the wrong path.
     pub squashes: &'a [Squash],
     /// The last cycle.
     pub end_cycle: u64,
@@ -106,7 +106,7 @@ impl Beat<'_> {
         self.group.first().map_or(Origin::Program, |c| c.origin)
     }
 
-    /// What happens to the next instruction: what its commit says, and what the front-end says of the stretches in
+    /// Events of the next instruction: those of its commit, and those that the front-end reports in the stretches in
     /// front of it.
     #[inline]
     #[must_use]
@@ -126,8 +126,8 @@ impl Beat<'_> {
         events
     }
 
-    /// What a stretch says of the instruction to which its cycles belong. In the cycle in which dispatch finds a
-    /// place again, the core does not tell a store that waited from an instruction that serializes.
+    /// Events that a stretch implies for the instruction to which its cycles belong. In the cycle in which dispatch
+    /// finds a place again, the core does not tell a store that waited from an instruction that serializes.
     fn told_by(&self, state: State) -> EventSet {
         let told = EventSet::of_stretch(state);
         let serializes = || {
@@ -173,13 +173,13 @@ pub trait Observer {
         let _ = trap;
     }
 
-    /// What comes next is of another hardware context, the one with this number.
+    /// Switches to another hardware context, the one with this number.
     fn turn_to(&mut self, context: usize) {
         let _ = context;
     }
 
-    /// What stands in the place of this observer where it is lent to another context, and is told nothing. `None`: it
-    /// can watch one context only.
+    /// Stand-in for this observer where it is lent to another context; it receives no events. `None`: the observer can
+    /// watch one context only.
     fn stand_in(&self) -> Option<Self>
     where
         Self: Sized,

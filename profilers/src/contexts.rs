@@ -49,7 +49,7 @@ impl NodeId {
         NodeId(number)
     }
 
-    /// Its place in [`ContextTree::nodes`].
+    /// Index in [`ContextTree::nodes`].
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -261,7 +261,7 @@ impl ContextTree {
         self.thread
     }
 
-    /// What comes next is of a thread.
+    /// Switches to a thread.
     pub(crate) fn turn_to(&mut self, thread: u32) {
         if thread != self.thread {
             self.take_turn(thread);

@@ -28,39 +28,39 @@ use crate::rows::Rows;
 use crate::table::{Hot, HotTable};
 use crate::views::FunctionMap;
 
-/// What a cycle of an instruction was spent on.
+/// Use of a cycle of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Spent {
-    /// It committed.
+    /// The instruction committed.
     Computing,
-    /// It was the oldest and passed the stages of the window for the first time, behind a window that was empty.
+    /// The instruction was the oldest and passed the stages of the window for the first time, behind an empty window.
     Filling,
-    /// It was the oldest and not complete: what it waited for.
+    /// The instruction was the oldest and not complete, for this cause.
     Stalled(Cause),
-    /// It had flushed the window.
+    /// The instruction had flushed the window.
     Flushed(Flush),
-    /// It had not come to the window: what delayed it.
+    /// The instruction had not reached the window, for this cause.
     Drained(Cause),
 }
 
 /// Why an instruction flushes the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flush {
-    /// It was mispredicted.
+    /// Mispredicted control transfer.
     Misprediction,
-    /// It had read before an older store.
+    /// Load that had read before an older store.
     Replay,
-    /// It serializes.
+    /// Serializing instruction.
     Serialization,
-    /// It trapped.
+    /// Trapping instruction.
     Trap,
-    /// It is the first instruction of an interrupt's handler.
+    /// First instruction of an interrupt's handler.
     Interrupt,
 }
 
 impl Spent {
-    /// What an instruction at the head waits for. Until it can be known, the core names what had emptied the
-    /// window.
+    /// Use of a cycle in which the instruction at the head stalls. Until the cause of its own wait can be known, the
+    /// core names what had emptied the window.
     fn of_stall(cause: Cause) -> Spent {
         match cause {
             Cause::Frontend
@@ -125,12 +125,12 @@ pub enum Charge {
     Trigger,
 }
 
-/// What is kept of each calling context.
+/// Data kept of each calling context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Its units. Rows are of an instruction in all contexts together.
+    /// Units of the context. Rows are of an instruction in all contexts together.
     Units,
-    /// Its units, and a row for each instruction that ran in it: what files with call stacks are made of.
+    /// Units of the context, and a row for each instruction that ran in it: the data for files with call stacks.
     Rows,
 }
 
@@ -141,7 +141,7 @@ pub struct Follow {
     pub entries: Entries,
     /// The functions that the program names.
     pub functions: FunctionMap,
-    /// What is kept of each.
+    /// Data kept of each context.
     pub detail: Detail,
 }
 
@@ -157,7 +157,7 @@ pub fn units_per_cycle(commit_width: u64) -> u64 {
     })
 }
 
-/// What a row of the oracle is of: an instruction, in a calling context if these are kept.
+/// Key of a row of the oracle: an instruction, in a calling context if these are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowKey {
     /// The calling context; [`NodeId::ROOT`] unless rows of each are kept.
@@ -201,11 +201,11 @@ pub struct Row {
     pub of: RowKey,
     /// Origin of the instruction.
     pub origin: Origin,
-    /// It begins a basic block: something jumped to it, or a control transfer lies in front of it.
+    /// Whether the instruction begins a basic block: something jumped to it, or a control transfer lies in front of it.
     pub begins_block: bool,
     /// How often it committed.
     pub commits: u64,
-    /// Its units, by what they were spent on and by events, in that order.
+    /// Units of the instruction, by their use and by events, in that order.
     pub cells: Cells,
 }
 
@@ -524,7 +524,7 @@ impl Observer for Oracle {
         self.cycles += 1;
         self.commits += count as u64;
         let share = self.shares[count];
-        // What the front-end said belongs to the first one.
+        // Events of the front-end belong to the first commit.
         self.commit(first, beat.next_events(), share);
         for commit in others {
             self.commit(commit, commit.events, share);

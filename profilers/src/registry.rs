@@ -8,23 +8,24 @@ use crate::schedule::{Period, Spread, Unit};
 /// A profiler that watches a run and changes nothing.
 #[derive(Clone, Copy)]
 pub struct Profiler {
-    /// Its name on the command line and in results.
+    /// Name on the command line and in results.
     pub name: &'static str,
-    /// What it models, in one line.
+    /// Modelled hardware, in one line.
     pub about: &'static str,
     /// The hardware that it takes.
     pub hardware: &'static str,
-    /// What its period counts by default.
+    /// Default unit of the period.
     pub counts: Counts,
     /// How its records come into memory.
     pub records: Records,
-    /// Its profile is what its handler has stored, where a run is charged with it; else what its policy credits.
+    /// Whether the profile is what the handler has stored, where a run is charged with it; else it is what the policy
+    /// credits.
     pub is_stored: bool,
     /// Makes its policy.
     pub policy: fn() -> Box<dyn Policy>,
 }
 
-/// What a profiler's period counts by default.
+/// Default unit of a profiler's period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     /// Cycles.
@@ -36,7 +37,7 @@ pub enum Counts {
 }
 
 impl Counts {
-    /// What it counts, in words.
+    /// Description of the counted unit.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -52,7 +53,7 @@ impl Counts {
 pub enum Records {
     /// Somebody outside the processor reads them: the program pays nothing.
     Outside,
-    /// It goes with a processor whose interrupts drain the window. Ours squash, so that its cost is not simulated.
+    /// The profiler needs a processor whose interrupts drain the window. Ours squash, so its cost is not simulated.
     OtherMachine,
     /// Each sample interrupts the program; the handler stores the record.
     Interrupt {
@@ -162,8 +163,8 @@ impl Profiler {
         }
     }
 
-    /// Its period, if a run of so many cycles and instructions is to give about so many samples: the next prime,
-    /// or for what counts instructions a random period around it.
+    /// Period for about `samples` samples in a run of so many cycles and instructions: the next prime, or a random
+    /// period around the mean for a profiler that counts instructions.
     #[must_use]
     pub fn period(&self, cycles: u64, instructions: u64, samples: u64, seed: u64) -> Period {
         let samples = samples.max(1);

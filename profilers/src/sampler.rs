@@ -16,7 +16,7 @@ use crate::oracle::units_per_cycle;
 use crate::policy::{BranchRecords, Moment, Policy};
 use crate::schedule::{NOT_DUE, Period, Schedule};
 
-/// What the samples of a run have been credited to.
+/// Credits of the samples of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Credits {
     /// Units of a sample: shares of it are whole numbers.
@@ -82,14 +82,14 @@ struct Sampler {
     credits: Credits,
 }
 
-/// What a sampler leaves behind.
+/// Results of a sampler.
 #[derive(Debug)]
 pub struct Sampled {
     /// The name of its policy.
     pub policy: &'static str,
     /// When it sampled.
     pub period: Period,
-    /// What it found.
+    /// Credits of the samples.
     pub credits: Credits,
     /// The branch records that its policy has kept, if it keeps any.
     pub branches: Option<BranchRecords>,
@@ -172,7 +172,7 @@ impl Samplers {
         self.periods.is_empty()
     }
 
-    /// What they found in a run that is over, in the order in which they were added.
+    /// Results of all samplers after the end of a run, in the order in which the samplers were added.
     #[must_use]
     pub fn finish(self) -> Vec<Sampled> {
         let mut sampled: Vec<Sampled> = Vec::new();

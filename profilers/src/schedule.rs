@@ -3,7 +3,7 @@
 use hps_pipeline::core::{Commit, EventSet, Origin};
 use hps_sim_core::random::Random;
 
-/// What a period counts.
+/// Unit that a period counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Cycles.
@@ -31,9 +31,9 @@ pub enum Spread {
 /// A period of sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Period {
-    /// Its mean length.
+    /// Mean length.
     pub mean: u64,
-    /// What it counts.
+    /// Unit of the length.
     pub unit: Unit,
     /// How it varies.
     pub spread: Spread,
@@ -175,7 +175,7 @@ impl Schedule {
             self.due += next;
         } else {
             self.due = NOT_DUE;
-            // What has committed since the overflow counts for the next period.
+            // Commits since the overflow count for the next period.
             self.left = next.saturating_sub(self.left);
         }
     }

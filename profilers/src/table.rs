@@ -1,4 +1,4 @@
-//! What the oracle counts of each static instruction, found by address in a few host instructions.
+//! Counts of the oracle for each static instruction, found by address in a few host instructions.
 
 use hps_sim_core::ids::DisePc;
 use rustc_hash::FxHashMap;
@@ -14,17 +14,17 @@ const PLACES: usize = 1 << (PAGE_SHIFT - 1);
 /// The counts of an instruction in the calling context where it ran last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hot {
-    /// Its row there; [`Hot::NO_ROW`]: it has not run yet.
+    /// Row in that context; [`Hot::NO_ROW`]: the instruction has not run yet.
     pub row: u32,
     /// The calling context; [`NodeId::ROOT`] if rows are of all contexts together.
     pub node: NodeId,
-    /// Its code, if units of contexts are counted.
+    /// Code of the instruction, if units of contexts are counted.
     pub code: Code,
     /// How often it has committed there since the row was turned to.
     pub commits: u64,
     /// Units of cycles in which it committed and nothing had happened to it, since then.
     pub computing: u64,
-    /// It begins a basic block.
+    /// Whether the instruction begins a basic block.
     pub begins_block: bool,
 }
 

@@ -66,7 +66,7 @@ fn calls_returns_and_tail_calls_are_followed() {
 
 #[test]
 fn a_jump_out_of_nested_calls_unwinds_them() {
-    // As setjmp and longjmp do: the inner function loads the stack pointer and the address and goes there.
+    // Jump like setjmp and longjmp: the inner function loads the stack pointer and the address and goes there.
     let text = format!(
         "la sp, data\nli t0, 4096\nadd sp, sp, t0\njal ra, outer\nli a7, 93\nli a0, 0\necall\n\
          outer:\n{PROLOGUE}mv s2, sp\njal ra, save\nbnez a0, back\njal ra, middle\nback:\naddi t1, t1, 1\n{EPILOGUE}\
@@ -80,7 +80,7 @@ fn a_jump_out_of_nested_calls_unwinds_them() {
         assert_eq!(commits[&path(&["begin", "outer", "middle"])], 3);
         // Two of the prologue, mv, jal, bnez, jal, and behind the jump bnez, addi and three of the epilogue.
         assert_eq!(commits[&path(&["begin", "outer"])], 11);
-        // What follows in the caller is the caller's again: li, li, ecall and the four in front.
+        // Instructions behind the calls are the caller's again: li, li, ecall and the four in front.
         let begin = commits[&path(&["begin"])];
         assert!((8..=10).contains(&begin), "{begin}");
     }

@@ -114,8 +114,8 @@ fn dependent_divisions_own_their_latency() {
         let (a, b) = (stalled(first), stalled(second));
         assert!(a + b > 0.9 * total, "{a} and {b} of {total}");
         assert!((a - b).abs() < 0.02 * total, "{a} and {b} of {total}");
-        // What commits behind a division commits with it or waits for the next one: the last instruction to
-        // commit is not the division that is waited for.
+        // Instructions behind a division commit with it or wait for the next division: the last instruction to commit
+        // is not the division that is waited for.
         let lci_first = sampled_at(&watched, 2, first);
         assert!(
             lci_first > 0.4 * total,

@@ -20,7 +20,7 @@ use hps_sim_core::symbols::Entries;
 
 use common::Program;
 
-/// What a watched run gives.
+/// Result of a watched run.
 struct Watched {
     exact: ExactProfile,
     sampled: Vec<Sampled>,

@@ -44,7 +44,7 @@ impl LoadController {
     }
 }
 
-/// What shadows cost, in nanoseconds. The defaults were measured on a virtual x86-64 processor under Linux
+/// Costs of shadows, in nanoseconds. The defaults were measured on a virtual x86-64 processor under Linux
 /// (`docs/measurements/shadow-2007.md`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -63,7 +63,7 @@ pub struct Costs {
     pub copy_ns: f64,
     /// How much longer instrumented code takes than the program.
     pub slowdown: f64,
-    /// What a shadow takes to translate an instruction when it first comes to it.
+    /// Time in which a shadow translates an instruction when it first comes to it.
     pub translate_ns: f64,
     /// Shadows keep what they have translated for later ones.
     pub keeps_translations: bool,

@@ -57,7 +57,7 @@ impl Probe for Log {
     }
 }
 
-/// What a shadow did.
+/// Execution of a shadow: targets of its transfers, and its system calls.
 #[derive(Clone, Debug)]
 pub struct Course {
     targets: Vec<u32>,

@@ -56,7 +56,7 @@ pub(crate) struct Cut {
 pub(crate) struct Entered {
     /// The number with which the path begins; `None` if the graph does not know this entry.
     pub start: Option<u64>,
-    /// What comes then.
+    /// Code behind the entry.
     pub stretch: Stretch,
 }
 
@@ -167,7 +167,7 @@ impl Function {
         (self.cfg.block_start(block) == pc).then_some(block)
     }
 
-    /// What comes in behind the entry of the function at an address. `None` if no block begins there.
+    /// Path number and code behind the entry of the function at an address. `None` if no block begins there.
     pub(crate) fn entered(&self, at: u64) -> Option<Entered> {
         let block = self.block_from(at)?;
         let start = match self.values.get(&(self.cfg.entry(), block)) {
@@ -179,8 +179,8 @@ impl Function {
         Some(Entered { start, stretch })
     }
 
-    /// What a transfer from the block that ends at `from` to the one that begins at `to` does, and the code behind it.
-    /// `None` if the graph does not have it.
+    /// Effect on the path of a transfer from the block that ends at `from` to the one that begins at `to`, and the code
+    /// behind it. `None` if the graph does not have the transfer.
     pub(crate) fn moved(&self, from: u64, to: u64) -> Option<Stretch> {
         let (from, to) = (self.cfg.block_at(from)?, self.block_from(to)?);
         let mut stretch = Stretch::default();
@@ -189,7 +189,7 @@ impl Function {
         Some(stretch)
     }
 
-    /// What is added to a path that leaves the function behind the block that ends at `from`.
+    /// Value added to a path that leaves the function behind the block that ends at `from`.
     pub(crate) fn left(&self, from: u64) -> Option<u64> {
         let from = self.cfg.block_at(from)?;
         match self.values.get(&(from, self.cfg.exit())) {

@@ -19,7 +19,7 @@ pub struct Graph {
     pub edges: Vec<(usize, usize)>,
 }
 
-/// What an edge does to the number of a path.
+/// Effect of an edge on the number of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeValue {
     /// The path goes on: this is added.

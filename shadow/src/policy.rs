@@ -1,4 +1,4 @@
-//! What becomes of a shadow's system calls: a table by call, kind of descriptor and effect.
+//! Policy for a shadow's system calls: a table by call, kind of descriptor and effect.
 
 use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use hps_sim_core::os::gate::{Answer, Asked, DescriptorKind, Gate};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a call.
+/// Treatment of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -21,9 +21,9 @@ pub enum Action {
     Reopen,
     /// A stream or pipe gives the shadow what it held at the fork.
     Replay,
-    /// It is not made, and the shadow is told that it succeeded.
+    /// The call is not made, and the shadow is told that it succeeded.
     Pretend,
-    /// It is not made, and its result is 0.
+    /// The call is not made, and its result is 0.
     Skip,
     /// The shadow ends in front of it.
     End,
@@ -41,7 +41,7 @@ impl Action {
         Action::End,
     ];
 
-    /// Its name in files and tables.
+    /// Name of the action in files and tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Display for Action {
     }
 }
 
-/// What a call's descriptor stands for, in files.
+/// Kind of a call's descriptor, in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum On {
@@ -110,7 +110,7 @@ pub struct Rule {
     /// Only calls that open or map something to write, or only those that do not.
     #[serde(default)]
     pub writes: Option<bool>,
-    /// What becomes of them.
+    /// Treatment of the calls.
     pub action: Action,
 }
 
@@ -118,18 +118,18 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// Its name.
+    /// Name of the policy.
     pub name: String,
-    /// Its rules.
+    /// Rules of the policy.
     pub rules: Vec<Rule>,
-    /// What becomes of calls that no rule fits.
+    /// Treatment of calls that no rule fits.
     pub otherwise: Action,
 }
 
-/// What is wrong with a table.
+/// Error of a policy table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// It is not written as a table is.
+    /// The text is not a valid table.
     #[error("the policy of system calls cannot be read: {0}")]
     Syntax(String),
     /// A call that the lab does not know.
@@ -211,7 +211,7 @@ pub struct CompiledPolicy {
 pub const UNSAFE: &str = "unsafe";
 
 impl CompiledPolicy {
-    /// What becomes of a call, and its group.
+    /// Treatment of a call, and its group.
     #[must_use]
     pub fn decide(&self, asked: &Asked) -> (Action, &str) {
         let on = On::of(asked.descriptor);
@@ -236,15 +236,15 @@ impl CompiledPolicy {
 /// A system call of a shadow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MadeCall {
-    /// Its name.
+    /// Name of the call.
     pub name: &'static str,
-    /// What became of it.
+    /// Treatment of the call.
     pub action: Action,
     /// Transfers of control that the shadow had made before.
     pub transfers: u64,
 }
 
-/// What a shadow and its gate tell each other.
+/// State that a shadow and its gate share.
 #[derive(Clone, Debug, Default)]
 pub struct Wire {
     /// Transfers of control that the shadow has made.

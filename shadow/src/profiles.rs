@@ -45,7 +45,7 @@ impl<'a> Profiles<'a> {
         self
     }
 
-    /// What comes next does not follow on what came last.
+    /// Ends the current sequence: the next events do not follow on the last ones.
     pub fn interrupt(&mut self) {
         self.paths.interrupt();
         if let Some(streams) = &mut self.streams

@@ -66,7 +66,7 @@ impl Kind {
         Kind::Fetch,
     ];
 
-    /// Its name in listings.
+    /// Name of the cause in listings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// Its letter in listings: those of the paper's figure 2, and others of ours.
+    /// Letter of the cause in listings: letters of the paper's figure 2, and others of ours.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -121,7 +121,7 @@ impl Kind {
 /// A cause that may have stalled an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Culprit {
-    /// What it is.
+    /// Kind of the cause.
     pub kind: Kind,
     /// At least so many samples of the instruction are its.
     pub least: f64,
@@ -142,7 +142,7 @@ pub(super) struct Bounds {
     pub dtbmiss: Option<f64>,
 }
 
-/// What decides about an instruction.
+/// Inputs of the decision about an instruction.
 pub(super) struct Suspect<'a> {
     pub isa: Isa,
     pub cfg: &'a Cfg,

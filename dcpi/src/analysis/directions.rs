@@ -1,12 +1,12 @@
-//! What edge samples add: how often control took each edge out of a block (section 7 of the paper).
+//! Edge samples: how often control took each edge out of a block (section 7 of the paper).
 //!
 //! The paper has edge samples and does not say what an analysis makes of them. Here the share of an edge among the edge
 //! samples of its block ties two classes together: that of the edge runs as often as that of the block, times the share.
 //! Each class has an estimate of its own, from the samples of its instructions, or none. The estimates that fit both best
 //! are those of least squares over logarithms, in which what is known better weighs more.
 //!
-//! Which instruction a sample finds depends on stalls, but where a branch leads hardly depends on who stalled before it. So
-//! shares need no minimum head times, and hold out of order too.
+//! Which instruction a sample finds depends on stalls, but where a branch leads hardly depends on who stalled before
+//! it. Shares therefore need no minimum head times, and hold out of order too.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -141,7 +141,7 @@ pub fn agree(cfg: &Cfg, classes: &Classes, shares: &[Share], known: &mut [Option
         let edge = cfg.edges[share.edge];
         let (block, edge) = (classes.of_block[edge.from], classes.of_edge[share.edge]);
         if share.samples == 0 {
-            // It may have run, too rarely to be seen.
+            // The edge may have run too rarely to be sampled.
             known[edge].get_or_insert(Estimate {
                 frequency: 0.0,
                 confidence: Confidence::Low,

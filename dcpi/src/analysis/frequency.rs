@@ -8,19 +8,19 @@
 //! lets stalls in. So by default a cluster grows by a test ([`Growth::Test`]): the next ratio joins if its samples and
 //! those of the cluster may be of one frequency. The published rule is [`Rules::published`].
 //!
-//! What the paper leaves open is decided here, and each decision is a field of [`Rules`].
+//! Rules that the paper leaves open are decided here, and each decision is a field of [`Rules`].
 
 /// An instruction of a class, as the estimate sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Its samples.
+    /// Samples of the instruction.
     pub samples: u64,
-    /// Its minimum head time, DCPI's `M`, in cycles.
+    /// Minimum head time of the instruction, DCPI's `M`, in cycles.
     pub minimum: u32,
     /// Place in its block of the instruction that it waits for, by the static schedule: dynamic stalls between the
     /// two shorten its own wait.
     pub waits_for: Option<usize>,
-    /// Its minimum head time depends on what ran before the block.
+    /// Whether the minimum head time depends on what ran before the block.
     pub is_uncertain: bool,
 }
 
@@ -108,7 +108,7 @@ pub struct Estimate {
 pub struct Ratio {
     /// Number of its block among those of the class.
     pub block: usize,
-    /// Its place in the block.
+    /// Position of the issue point in the block.
     pub place: usize,
     /// Samples divided by minimum head time.
     pub ratio: f64,

@@ -13,7 +13,7 @@ use super::flow::propagate;
 use super::frequency::{Estimate, Point, Rules, estimate};
 use crate::samples::{Event, Samples};
 
-/// What the analysis of a program needs beside samples.
+/// Inputs of the analysis of a program beside samples.
 pub struct Analyst<'a> {
     code: &'a Code<'a>,
     scheduler: StaticScheduler,
@@ -24,15 +24,15 @@ pub struct Analyst<'a> {
 /// An instruction of a procedure.
 #[derive(Clone, Debug)]
 pub struct InstructionRow {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u64,
-    /// It as text.
+    /// Disassembled text of the instruction.
     pub text: String,
     /// Number of its block.
     pub block: usize,
-    /// Its samples of cycles.
+    /// Samples of cycles at the instruction.
     pub samples: u64,
-    /// Its minimum head time and why it is as long.
+    /// Minimum head time, and the reason for its length.
     pub slotted: Slotted,
     /// Letters of its static stalls with their culprits, one for each cycle.
     pub static_stalls: Vec<(char, Option<u64>)>,
@@ -40,7 +40,7 @@ pub struct InstructionRow {
     pub frequency: Option<Estimate>,
     /// Samples beyond what its frequency and minimum head time explain: negative if it has fewer.
     pub dynamic: f64,
-    /// What may have caused them.
+    /// Possible causes of the dynamic stalls.
     pub culprits: Vec<Culprit>,
 }
 
@@ -56,15 +56,15 @@ impl InstructionRow {
 /// The analysis of a procedure.
 #[derive(Clone, Debug)]
 pub struct Procedure {
-    /// Its name.
+    /// Name of the procedure.
     pub name: String,
-    /// Its graph.
+    /// Control-flow graph of the procedure.
     pub cfg: Cfg,
-    /// Its classes.
+    /// Equivalence classes of the procedure.
     pub classes: Classes,
     /// The estimate of each class.
     pub estimates: Vec<Option<Estimate>>,
-    /// Its instructions, block by block.
+    /// Instructions of the procedure, block by block.
     pub rows: Vec<InstructionRow>,
     /// All samples of cycles in its address range: also of code that control cannot reach by its graph.
     pub samples: u64,

@@ -27,7 +27,7 @@ pub struct Summary {
     pub dynamic: [Cycles; Kind::ALL.len()],
     /// Dynamic stalls without a cause.
     pub unexplained_stall: f64,
-    /// What instructions have fewer than their static schedule needs: negative.
+    /// Samples that instructions lack compared with their static schedule: negative.
     pub unexplained_gain: f64,
     /// Static stalls: slotting, and waits for operands Ra, Rb and Rc and for units.
     pub fixed: [f64; 5],

@@ -175,8 +175,8 @@ impl Observer {
         None
     }
 
-    /// What the cycles of an instruction at the head were spent on: issue, a miss of fetch, what else the front-end
-    /// waited for, the back-end.
+    /// Use of the cycles of an instruction at the head: issue, a miss of fetch, other waits of the front-end, the
+    /// back-end.
     fn classify(&self, record: &StageRecord, miss: Option<(Cause, u64)>) -> [(Spent, u64); 5] {
         let head = record.issue_cycle.saturating_sub(self.last_issue);
         if head == 0 {
@@ -279,7 +279,7 @@ impl Observer {
             *self.truth.events.entry((event, record.pc)).or_default() += 1;
             for sampler in self.samplers.iter_mut().filter(|s| s.plan.event == event) {
                 sampler.event(delivered);
-                // It may be delivered while an older instruction is at the head that has been seen already.
+                // The event may be delivered while an older instruction is at the head that has been seen already.
                 for &(until, pc) in &self.past {
                     sampler.head(pc, until, false);
                 }

@@ -43,16 +43,16 @@ impl Follow {
 /// The event that a sampler counts, and when it takes samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What the counter counts.
+    /// Event of the counter.
     pub event: Event,
-    /// Its periods.
+    /// Range of the periods.
     pub period: Range,
     /// Seed of the periods.
     pub seed: u64,
     /// The counter is shared with other events, which count in turns (section 4.1.1 of the paper); `None`: it has a counter
     /// of its own.
     pub turns: Option<Turns>,
-    /// What its samples tell beside their addresses. Those of other events than cycles tell nothing.
+    /// Facts that samples record beside their addresses. Samples of other events than cycles record none.
     pub follow: Follow,
 }
 

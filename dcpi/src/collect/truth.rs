@@ -1,5 +1,5 @@
-//! What really happened: executions, cycles at the head of the issue queue and their causes by instruction, and
-//! control transfers.
+//! Ground truth: executions, cycles at the head of the issue queue and their causes by instruction, and control
+//! transfers.
 
 use rustc_hash::FxHashMap;
 
@@ -7,31 +7,31 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spent {
-    /// It issues.
+    /// Issue of the instruction.
     Execution,
-    /// It waits for a pipe, a block or the width of issue.
+    /// Wait for a pipe, a block or the width of issue.
     Slotting,
-    /// It waits for a result that takes its usual time: a load that hits, an addition.
+    /// Wait for a result that takes its usual time: a load that hits, an addition.
     Dependence,
-    /// It waits for fetch, and fetch for the instruction cache.
+    /// Wait for fetch, and of fetch for the instruction cache.
     ICache,
-    /// It waits for fetch, and fetch for the instruction TLB.
+    /// Wait for fetch, and of fetch for the instruction TLB.
     Itb,
     /// Fetch was on a wrong path.
     Mispredict,
-    /// It waits for a load that missed the data cache, or the memory system refuses it.
+    /// Wait for a load that missed the data cache, or for the memory system, which refuses the access.
     DCache,
-    /// It waits for a load that missed the data TLB.
+    /// Wait for a load that missed the data TLB.
     Dtb,
     /// A store, which the write buffer refuses.
     WriteBuffer,
-    /// It waits for a multiplication, a division or a square root, or for the unit of one.
+    /// Wait for a multiplication, a division or a square root, or for the unit of one.
     MulDiv,
-    /// It waits for another unit.
+    /// Wait for another unit.
     Unit,
-    /// It, or an instruction before it, executes alone: system calls, barriers, atomics.
+    /// Wait for serial execution of the instruction or of one before it: system calls, barriers, atomics.
     Synchronization,
-    /// It waits for fetch, which waits for nothing: bubbles behind taken branches.
+    /// Wait for fetch, which waits for nothing: bubbles behind taken branches.
     Fetch,
 }
 

@@ -28,14 +28,14 @@ const WITHOUT_EDGES: u8 = 1;
 
 const MAGIC: &[u8; 7] = b"HPSDCPI";
 
-/// What the samples of a file are of.
+/// Description of the samples of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Name of the program: one that comes with the project, or a path.
     pub image: String,
     /// SHA-256 of its file, hexadecimal.
     pub image_hash: String,
-    /// Its instruction set.
+    /// Instruction set of the program.
     pub isa: String,
     /// The machine, with every key.
     pub machine: String,
@@ -43,7 +43,7 @@ pub struct Header {
     pub machine_name: String,
     /// The version that made the samples.
     pub version: String,
-    /// What was counted.
+    /// Event that was counted.
     pub event: Event,
     /// Between two samples.
     pub period: Range,
@@ -111,16 +111,16 @@ impl Header {
 /// Why a file cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Damage {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("it cannot be read: {0}")]
     Unreadable(#[source] std::sync::Arc<io::Error>),
-    /// It is no file of a database, or of another format.
+    /// The file is none of a database, or has another format.
     #[error("it is no file of samples of format {FORMAT}")]
     Format,
-    /// Its checksum is wrong.
+    /// The checksum is wrong.
     #[error("its checksum is wrong")]
     Checksum,
-    /// It contradicts itself.
+    /// The content contradicts itself.
     #[error("its {0} is damaged")]
     Content(&'static str),
 }
@@ -142,7 +142,7 @@ pub(super) fn write(path: &Path, header: &Header, counts: &Counts) -> io::Result
         fs::rename(&temporary, path)
     };
     written().inspect_err(|_| {
-        // What could not be written whole is of no use; that it cannot be removed either changes nothing.
+        // An incomplete file is of no use, and a failure to remove it changes nothing.
         let _ = fs::remove_file(&temporary);
     })
 }

@@ -23,7 +23,7 @@ pub use file::{Damage, FORMAT, Header};
 
 use crate::samples::{Counts, Event, Samples};
 
-/// What went wrong with a database.
+/// Error of a database.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// There is no database.
@@ -37,7 +37,7 @@ pub enum DatabaseError {
     /// Something cannot be read or written.
     #[error("{path}: {source}; what the database held before is still there")]
     Io {
-        /// What.
+        /// Path of the file or folder.
         path: String,
         /// The host's error.
         source: io::Error,
@@ -52,9 +52,9 @@ pub enum DatabaseError {
         path: String,
         /// In what they differ.
         what: &'static str,
-        /// What the database has.
+        /// Value in the database.
         theirs: String,
-        /// What was to be added.
+        /// Value of the samples to be added.
         ours: String,
     },
 }
@@ -75,13 +75,13 @@ pub struct Database {
 /// The samples of an image in one or more epochs.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// What the samples are of; the event and the period are those of the first file.
+    /// Description of the samples; the event and the period are those of the first file.
     pub header: Header,
     /// The samples, at addresses of the running program.
     pub samples: Samples,
 }
 
-/// What reading a database gave.
+/// Contents of a database as read.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     /// By image, in the order of their file names.

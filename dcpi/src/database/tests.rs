@@ -144,7 +144,7 @@ fn a_damaged_file_costs_itself_alone() {
         assert_eq!(contents.damaged.len(), 1, "flipped at {at}");
         assert_eq!(contents.images[0].samples.at(Event::Imiss, 4), 9);
     }
-    // It is put aside, and collection goes on.
+    // The damaged file is put aside, and collection goes on.
     database
         .add(&header(Event::Cycles), &counts(&[(4, 5)]))
         .expect("added");

@@ -1,4 +1,4 @@
-//! What the tools print: plain text in the form of the paper's figures; graphs and pages.
+//! Output of the tools: plain text in the form of the paper's figures; graphs and pages.
 
 mod calc;
 mod drawing;

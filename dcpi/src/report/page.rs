@@ -8,9 +8,9 @@ use super::drawing::{drawing, escaped};
 use crate::analysis::{InstructionRow, Procedure, Summary};
 use crate::samples::Event;
 
-/// What stands on the page.
+/// Contents of the page.
 pub struct Page<'a> {
-    /// What the samples are of: program, machine, version, epochs; a line each.
+    /// Description of the samples: program, machine, version, epochs; a line each.
     pub title: &'a str,
     /// Where they come from, in lines of text.
     pub source: &'a [String],

@@ -10,7 +10,7 @@ use super::percent;
 pub struct Spread {
     /// The procedure.
     pub procedure: String,
-    /// Its samples in each set.
+    /// Samples of the procedure in each set.
     pub counts: Vec<u64>,
 }
 

@@ -39,7 +39,7 @@ fn the_statistics_of_figure_3_follow_from_its_extremes() {
     assert_eq!(spread.extremes(), (38_155, 88_075));
     assert_eq!(spread.mean(), 63_115.0);
     assert!((spread.deviation() - 35_298.8).abs() < 0.1);
-    // Its range over the sum of eight sets.
+    // Range of the procedure's samples over the sum of eight sets.
     assert_eq!(
         format!("{:.2}", 100.0 * f64::from(88_075 - 38_155) / 441_040.0),
         "11.32"

@@ -1,4 +1,4 @@
-//! What a production file says, before names are resolved.
+//! Syntax tree of a production file, before names are resolved.
 
 use crate::lang::source::{Name, Source};
 
@@ -66,7 +66,7 @@ pub struct Line {
 /// A replacement sequence.
 #[derive(Clone, Debug)]
 pub enum SequenceBody {
-    /// Its instructions.
+    /// Instructions written in full.
     Lines(Vec<Line>),
     /// `compose(R1, R2, ...)`.
     Compose(Vec<Name>),
@@ -99,13 +99,13 @@ pub enum Control {
 /// A production.
 #[derive(Clone, Debug)]
 pub struct Production {
-    /// Its label; made from the line number if it has none.
+    /// Label of the production; made from the line number if it has none.
     pub name: Name,
-    /// Its pattern.
+    /// Pattern of the production.
     pub pattern: Pattern,
-    /// Its replacement.
+    /// Replacement of the production.
     pub replacement: Replacement,
-    /// Its control.
+    /// Control of the production.
     pub control: Vec<Control>,
 }
 
@@ -136,7 +136,7 @@ pub struct File {
     pub controls: Vec<(Name, Vec<Control>)>,
     /// Productions.
     pub productions: Vec<Production>,
-    /// What the parser accepted but finds strange.
+    /// Warnings of the parser about accepted input.
     pub warnings: Vec<crate::error::Diagnostic>,
 }
 

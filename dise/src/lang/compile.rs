@@ -18,7 +18,7 @@ use crate::lang::symbols::Symbols;
 use crate::set::{DataArea, Handler, LoadOptions};
 use crate::tables::{Micro, Production, Sequence, Tables, Template};
 
-/// What a set of files compiles to.
+/// Result of compiling a set of files.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiled {
     pub tables: Tables,

@@ -104,7 +104,7 @@ const fn destination(rd: u8) -> u8 {
 mod tests {
     use super::*;
 
-    /// What the instructions compute.
+    /// Value that the instructions compute.
     fn run(code: &[Inst]) -> i64 {
         code.iter().fold(0_i64, |value, i| {
             let from = if i.rs1 == reg::ZERO { 0 } else { value };

@@ -95,7 +95,7 @@ pub(super) struct Placed<'a> {
     pub text: &'a str,
     /// Where it starts in `source`.
     pub at: usize,
-    /// What it stands in.
+    /// Source that holds the line.
     pub source: &'a Source,
 }
 

@@ -25,11 +25,11 @@ struct Placed<'a> {
 pub(super) struct Layout<'a> {
     lines: Vec<Placed<'a>>,
     labels: BTreeMap<&'a str, u64>,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// What a layout needs to know before addresses are known.
+/// Inputs of a layout before addresses are known.
 pub(super) struct Early<'a> {
     pub source: &'a Source,
     pub symbols: &'a Symbols,

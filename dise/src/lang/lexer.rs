@@ -3,7 +3,7 @@
 use crate::error::DiseError;
 use crate::lang::source::Source;
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A name; may contain dots (`T.OPCLASS`, `fadd.s`).
@@ -21,13 +21,13 @@ pub enum Kind {
 /// A token and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Kind of this token.
     pub kind: Kind,
     /// Byte offset of its start.
     pub start: usize,
     /// Byte offset behind it.
     pub end: usize,
-    /// It is the first of its line.
+    /// Whether the token is the first of its line.
     pub first_of_line: bool,
 }
 

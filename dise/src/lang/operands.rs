@@ -67,7 +67,7 @@ impl<'a> Piece<'a> {
         ))
     }
 
-    /// As a name.
+    /// Converts the piece to a name.
     pub fn name(self) -> Name {
         Name {
             text: self.text.to_owned(),

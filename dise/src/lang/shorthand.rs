@@ -3,7 +3,7 @@
 use hps_sim_core::inst::Op;
 use hps_sim_core::isa::Isa;
 
-/// What shorthand stands for: operation and operands; `$n` is the n-th operand written.
+/// Meaning of a shorthand: operation and operands; `$n` is the n-th operand written.
 pub(super) struct Shorthand {
     pub op: Op,
     pub operands: &'static [&'static str],
@@ -105,7 +105,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.0)
 }
 
-/// What a mnemonic stands for, if it is shorthand.
+/// Meaning of a mnemonic, if it is shorthand.
 pub(super) fn find(isa: Isa, mnemonic: &str) -> Option<Shorthand> {
     let row = ROWS.iter().find(|row| row.0 == mnemonic)?;
     let (op, operands) = match isa {

@@ -1,4 +1,4 @@
-//! What names stand for, and what expressions are worth.
+//! Meanings of names, and values of expressions.
 
 use std::collections::{BTreeMap, HashMap};
 

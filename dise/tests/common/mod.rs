@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers that several tests share.
 #![allow(dead_code)]
 
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};

@@ -43,9 +43,9 @@ pub enum CollectorError {
     Size {
         /// The name of the option.
         option: &'static str,
-        /// Its value.
+        /// Value of the option.
         value: u64,
-        /// What would be allowed.
+        /// Allowed values.
         allowed: &'static str,
     },
     /// The handlers' memory cannot be mapped.
@@ -53,7 +53,7 @@ pub enum CollectorError {
     Map {
         /// Where the handlers begin.
         base: u64,
-        /// What memory says.
+        /// Error of the memory.
         source: MemoryError,
     },
     /// The handlers or their data would lie where the program may map memory.
@@ -64,7 +64,7 @@ pub enum CollectorError {
         layout::HANDLER_END
     )]
     Region {
-        /// Their first address.
+        /// First address of handlers and data.
         start: u64,
         /// The address behind them.
         end: u64,
@@ -116,7 +116,7 @@ pub struct CollectorOptions {
     /// How data streams are analyzed; `None` to keep only the number of references and the digest of
     /// their sequence.
     pub streams: Option<StreamConfig>,
-    /// What a randomized sampling period is drawn with ([`Scheme::Randomized`]).
+    /// Seed with which randomized sampling periods are drawn ([`Scheme::Randomized`]).
     pub seed: u64,
     /// The functions of the program, if its tail calls are to be counted as well: a jump to the entry of a function is
     /// an entry of a method, or a call pair. `None` is the HPS report's definition: calls and back-edges.
@@ -203,7 +203,7 @@ pub struct Collector {
     accumulator: Arc<Mutex<Accumulator>>,
 }
 
-/// What was collected, in the types of [`PointProfiles`](crate::PointProfiles).
+/// Collected profile, in the types of [`PointProfiles`](crate::PointProfiles).
 #[derive(Clone, Debug)]
 pub enum CollectedProfile {
     /// Only the framework ran: there is no profile.
@@ -327,7 +327,7 @@ impl Collector {
         self.scheme
     }
 
-    /// What is collected first; none for the framework alone.
+    /// First profile type that is collected; none for the framework alone.
     #[must_use]
     pub fn kind(&self) -> Option<ProfileKind> {
         self.kinds.first().copied()
@@ -412,7 +412,7 @@ impl Collector {
         Ok(engine)
     }
 
-    /// What the engine drains comes to this collector.
+    /// Makes this collector the consumer of the data that the engine drains.
     fn attach(&self, engine: &mut DiseEngine) {
         if let Some(area) = self.data_area("DataStream_buffer") {
             let accumulator = Arc::clone(&self.accumulator);
@@ -462,8 +462,8 @@ impl Collector {
         Ok(())
     }
 
-    /// What was collected so far, of the first profile type. Reads guest memory and changes nothing, so
-    /// that it may be called in the middle of a run.
+    /// Profile collected so far, of the first profile type. Reads guest memory and changes nothing, so that it may be
+    /// called in the middle of a run.
     ///
     /// # Errors
     /// If the collector is not installed in this process.

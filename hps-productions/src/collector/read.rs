@@ -1,4 +1,4 @@
-//! What the handlers leave in guest memory.
+//! Reading of the profiles that handlers leave in guest memory.
 
 use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
 use hps_sim_core::inst::reg;

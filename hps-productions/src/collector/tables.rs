@@ -136,9 +136,9 @@ impl Collector {
         }
     }
 
-    /// What was collected so far of the first profile type, by table: of contexts in the order of their numbers, of
-    /// threads in the order of [`Linux::thread_table_owners`](hps_sim_core::os::Linux::thread_table_owners); one table if
-    /// all share it.
+    /// Profiles of the first profile type collected so far, by table: of contexts in the order of their numbers, of
+    /// threads in the order of [`Linux::thread_table_owners`](hps_sim_core::os::Linux::thread_table_owners); one table
+    /// if all share it.
     ///
     /// # Errors
     /// If the collector is not installed in this memory.

@@ -1,13 +1,13 @@
 //! Kinds of events with their counts: exhaustive, and for each point.
 
-/// What an instruction does that is counted.
+/// Counted kind of control transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// It calls.
+    /// Call.
     Call,
-    /// It is a back-edge, and no tail call that is counted as one.
+    /// Back-edge that is not counted as a tail call.
     BackEdge,
-    /// It jumps to the entry of a function. It is an event only if it is a back-edge as well.
+    /// Jump to the entry of a function. Counts as an event only if the jump is a back-edge as well.
     TailCall,
 }
 
@@ -18,7 +18,7 @@ pub struct EventKind {
     pub site: u64,
     /// Where it goes if it is taken.
     pub target: u64,
-    /// What it does.
+    /// Kind of the transfer.
     pub transfer: Transfer,
     /// How often it was decoded.
     pub count: u64,

@@ -1,9 +1,8 @@
 //! One functional run feeds every burst × sparsity × profile.
 //!
-//! What a sampler decides depends only on the retired stream: calls, back-edges, memory references.
-//! [`GridProbe`] watches that stream once and keeps the exhaustive profiles and those of all
-//! points, which are, count for count, what the DISE engine collects with
-//! [`Collector`](crate::Collector).
+//! Decisions of a sampler depend only on the retired stream: calls, back-edges, memory references. [`GridProbe`]
+//! watches that stream once and keeps the exhaustive profiles and those of all points, which are, count for count, what
+//! the DISE engine collects with [`Collector`](crate::Collector).
 //!
 //! The state of all points is one bit mask that changes only when the number of completed events
 //! reaches the next toggle, so that an event costs a comparison beside its exhaustive count, and a

@@ -3,7 +3,7 @@
 //! Where the first burst falls is chance, and decides what a sparse schedule sees. [`PhasedGrid`] is a [`GridProbe`] that
 //! also keeps the sequence of events and of data references, so that [`EventTrace::profiles`] can apply any schedule
 //! to them afterwards, on any thread. A pass that needs no phases uses [`GridProbe`] and pays nothing.
-//! Its events are calls and back-edges: tail calls are not told apart.
+//! Events are calls and back-edges: tail calls are not told apart.
 
 use hps_profile::{StreamConfig, StreamConfigError};
 use hps_sim_core::inst::{Inst, OpClass};

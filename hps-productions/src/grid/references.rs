@@ -54,7 +54,7 @@ pub struct Traces {
     pub total: u64,
     /// All of them.
     pub exhaustive: StreamRecorder,
-    /// Those of each point.
+    /// References of each point.
     pub points: Vec<StreamRecorder>,
 }
 
@@ -154,7 +154,7 @@ impl References {
         room
     }
 
-    /// What was taken in and not handed on yet.
+    /// References taken in and not handed on yet.
     #[inline]
     pub fn waiting(&self) -> &[u64] {
         &self.batch[..self.taken]
@@ -178,7 +178,7 @@ impl References {
     /// The traces. Waits for all threads.
     pub fn finish(mut self) -> Traces {
         self.flush();
-        // Those that have the least left to do first.
+        // Workers with the least left to do first.
         let mut there: Vec<Vec<Option<StreamRecorder>>> = self
             .workers
             .into_iter()

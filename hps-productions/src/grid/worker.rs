@@ -18,7 +18,7 @@ const WAITING: usize = 4;
 pub struct Part {
     /// The index of the recorder.
     pub recorder: u32,
-    /// They begin another burst than the recorder's last reference was in.
+    /// Whether the references begin another burst than the recorder's last reference was in.
     pub is_new_burst: bool,
     /// How many there are.
     pub references: u32,

@@ -15,9 +15,9 @@ use hps_sim_core::process::{Process, layout};
 /// An instruction of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
-    /// Its address.
+    /// Address of the instruction.
     pub addr: u64,
-    /// What it is.
+    /// Decoded instruction.
     pub inst: Inst,
 }
 

@@ -40,7 +40,7 @@ pub const INSTRUMENTED: usize = 1;
 /// Where a direct transfer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goal {
-    /// It is none.
+    /// The instruction is no direct transfer.
     None,
     /// To this address.
     Address(u64),
@@ -55,7 +55,7 @@ pub enum Origin {
     Program,
     /// Inserted into the program's code.
     Inserted,
-    /// It belongs to a routine out of line.
+    /// Part of a routine out of line.
     Routine,
 }
 
@@ -68,7 +68,7 @@ pub struct Item {
     pub addr: u64,
     /// The address of the program's instruction that it is, or stands in front of.
     pub original: u64,
-    /// Its origin.
+    /// Origin of the instruction.
     pub origin: Origin,
     goal: Goal,
     space: Space,

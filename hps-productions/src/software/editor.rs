@@ -1,4 +1,4 @@
-//! What a machine asks about the new layout.
+//! Queries of a machine about the new layout.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl SoftwareEditor {
         (self.layout.copies.instrumented..self.layout.copies.routines).contains(&pc)
     }
 
-    /// What was inserted.
+    /// Statistics of the layout.
     #[must_use]
     pub fn statistics(&self) -> LayoutStatistics {
         self.layout.copies.statistics

@@ -2,8 +2,8 @@
 //!
 //! A backward analysis over the code that was found. Everything is live where control goes somewhere
 //! that the code does not say: behind calls, at computed jumps and returns, at system calls and traps.
-//! What a signal handler could see of a register that the program will not read again does not count;
-//! nor does a handler that skips a faulting load, whose register then keeps what inserted code left there.
+//! A signal handler's view of a register that the program will not read again does not count; nor does a handler that
+//! skips a faulting load, whose register then keeps what inserted code left there.
 
 use bitvec::BitArr;
 use hps_sim_core::inst::{OpClass, reg};
@@ -39,7 +39,7 @@ pub fn live(code: &Code) -> Vec<Registers> {
                 | OpClass::JumpIndirect
                 | OpClass::Return
                 | OpClass::Illegal => ALL,
-                // They read what the operating system or a handler reads, which is everything.
+                // System calls and breaks read what the operating system or a handler reads, which is everything.
                 OpClass::Syscall | OpClass::Break => {
                     changed |= live[at] != ALL;
                     live[at] = ALL;
@@ -57,7 +57,7 @@ pub fn live(code: &Code) -> Vec<Registers> {
     }
 }
 
-/// Those of `registers` that hold something and are integer registers.
+/// Set of the tracked registers among `registers`.
 fn set(registers: &[u8]) -> Registers {
     let mut set = Registers::ZERO;
     for register in registers {

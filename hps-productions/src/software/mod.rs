@@ -15,13 +15,12 @@
 //!
 //! # What the program sees
 //!
-//! Its own addresses. Calls leave the original return address, the program counter that it computes
-//! with is the original one, and so are those in signal frames; pointers to code are what they always
-//! were. A computed jump, call or return goes to the place of its target in the copy that is running,
-//! at no cost: a rewriter with relocations would have made pointers point into a copy. Therefore a
-//! sample ends exactly at a check, and a return finds itself in the copy that runs *now*; where that is
-//! not the copy that called, the return address stack predicted the other one, and the machine pays for
-//! a misprediction, a few for each burst.
+//! The program sees its own addresses. Calls leave the original return address, the program counter that it computes
+//! with is the original one, and so are those in signal frames; pointers to code are what they always were. A computed
+//! jump, call or return goes to the place of its target in the copy that is running, at no cost: a rewriter with
+//! relocations would have made pointers point into a copy. Therefore a sample ends exactly at a check, and a return
+//! finds itself in the copy that runs *now*; where that is not the copy that called, the return address stack predicted
+//! the other one, and the machine pays for a misprediction, a few for each burst.
 //!
 //! # Events
 //!
@@ -93,7 +92,7 @@ pub enum SoftwareError {
     Sequence {
         /// The production.
         production: String,
-        /// What it has that cannot be inserted.
+        /// Part of the production that cannot be inserted.
         problem: &'static str,
     },
     /// A production calls something that is no handler.
@@ -116,7 +115,7 @@ pub enum SoftwareError {
     Map {
         /// Where.
         addr: u64,
-        /// What memory says.
+        /// Error of the memory.
         source: MemoryError,
     },
     /// The process has no such memory.
@@ -150,13 +149,13 @@ pub struct SoftwareOptions {
     pub reduced_checks: bool,
     /// A loop with at most this many instructions of interest may be boring.
     pub boring: u32,
-    /// As in [`CollectorOptions`].
+    /// See [`CollectorOptions::method_slots`].
     pub method_slots: u64,
-    /// As in [`CollectorOptions`].
+    /// See [`CollectorOptions::pair_slots`].
     pub pair_slots: u64,
-    /// As in [`CollectorOptions`].
+    /// See [`CollectorOptions::buffer_entries`].
     pub buffer_entries: u64,
-    /// As in [`CollectorOptions`].
+    /// See [`CollectorOptions::streams`].
     pub streams: Option<StreamConfig>,
 }
 
@@ -196,12 +195,12 @@ impl SoftwareOptions {
     }
 }
 
-/// What a layout holds. Static counts: of instructions in the code, not of executions.
+/// Contents of a layout. Static counts: of instructions in the code, not of executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LayoutStatistics {
     /// Instructions of the program that were found.
     pub program_instructions: u64,
-    /// Their size in bytes.
+    /// Size of these instructions in bytes.
     pub program_bytes: u64,
     /// Method entries with a check.
     pub entry_checks: u64,
@@ -272,7 +271,7 @@ impl SoftwareCollector {
         })
     }
 
-    /// What is collected.
+    /// Kind of profile that is collected.
     #[must_use]
     pub fn kind(&self) -> Option<ProfileKind> {
         self.collector.as_ref().and_then(Collector::kind)
@@ -378,7 +377,7 @@ impl SoftwareCollector {
         Ok(())
     }
 
-    /// What was collected so far. Reads guest memory and changes nothing.
+    /// Profile collected so far. Reads guest memory and changes nothing.
     ///
     /// # Errors
     /// If the code of this process was not laid out by this collector.
@@ -409,7 +408,7 @@ impl SoftwareCollector {
         Ok(collector.read_from(mem, &regs)?)
     }
 
-    /// What the layout of the last installation holds.
+    /// Statistics of the layout of the last installation.
     #[must_use]
     pub fn statistics(&self) -> LayoutStatistics {
         *self

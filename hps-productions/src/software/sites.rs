@@ -96,7 +96,7 @@ pub fn behind_ldgp(code: &Code, start: usize) -> Option<usize> {
     code.behind(code.behind(start)?)
 }
 
-/// What the `ldgp` that begins at `start` adds to the procedure's address.
+/// Distance that the `ldgp` that begins at `start` adds to the procedure's address.
 pub fn gp_distance(code: &Code, start: usize) -> Option<i64> {
     use hps_sim_core::alpha::registers::{GP, PV};
     let high = &code.list[start].inst;

@@ -1,9 +1,9 @@
 //! The words in guest memory that inserted code works with, and the instructions that reach them.
 //!
-//! They lie on a page of their own in the region reserved for profilers. Inserted code names them by a
-//! displacement from the zero register, which stands for what a rewriter would use, a short displacement
-//! from the thread pointer: the same instructions and the same cache lines, and address 0 stays
-//! unmapped, so that programs that fault there still do.
+//! The words lie on a page of their own in the region reserved for profilers. Inserted code names them by a
+//! displacement from the zero register, which stands for what a rewriter would use, a short displacement from the
+//! thread pointer: the same instructions and the same cache lines, and address 0 stays unmapped, so that programs that
+//! fault there still do.
 
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};
 use hps_sim_core::isa::Isa;
@@ -16,9 +16,9 @@ pub const PAGE: u64 = layout::HANDLER_BASE + 0x1000_0000;
 pub const CHECKS_LEFT: u64 = PAGE;
 /// Events that are left of the burst.
 pub const BURST_LEFT: u64 = PAGE + 8;
-/// What [`CHECKS_LEFT`] is loaded with: the sparsity.
+/// Reload value of [`CHECKS_LEFT`]: the sparsity.
 pub const SPARSITY: u64 = PAGE + 16;
-/// What [`BURST_LEFT`] is loaded with: the burst length.
+/// Reload value of [`BURST_LEFT`]: the burst length.
 pub const BURST: u64 = PAGE + 24;
 /// The number of the burst.
 pub const BURST_NUMBER: u64 = PAGE + 32;

@@ -22,7 +22,7 @@ use super::slots;
 /// An inserted instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// It needs nothing else.
+    /// Instruction without a call.
     Plain(Inst),
     /// The call of the handler at this address.
     Call(u64),
@@ -70,7 +70,7 @@ impl<'a> Work<'a> {
         self.sequence(at).is_some()
     }
 
-    /// What goes in front of an instruction. `keep_link`: the program may still read the link register
+    /// Instructions to insert in front of an instruction. `keep_link`: the program may still read the link register
     /// then.
     ///
     /// # Errors

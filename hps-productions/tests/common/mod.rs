@@ -275,7 +275,7 @@ pub fn points(list: &[(u64, u64)]) -> Vec<SamplePoint> {
         .collect()
 }
 
-/// What one functional pass computes for the points.
+/// Result of one functional pass for the points.
 pub fn grid(process: Process, points: &[SamplePoint], limit: u64) -> GridResult {
     let mut probe = GridProbe::with_memory(points, Some(&StreamConfig::default())).unwrap();
     Machine::new(process).run(&mut probe, limit);

@@ -1,4 +1,4 @@
-//! What the operating system has to do at a time, and not in a system call: turns of threads, timers.
+//! Timed work of the operating system outside of system calls: turns of threads, timers.
 //!
 //! From the cycle on in which that is due, the core looks behind its commits for a boundary between two instructions
 //! of the program, outside of expansions and handlers. What is in flight behind it is squashed, as for an interrupt.

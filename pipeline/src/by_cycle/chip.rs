@@ -416,7 +416,7 @@ impl<E: DecodeEditor> Chip<E, NoProbe> {
         (context.process, context.code)
     }
 
-    /// What it has learned since it began.
+    /// State that the first core has learned since it began.
     #[must_use]
     pub fn learned(&self) -> Learned {
         let Processor {

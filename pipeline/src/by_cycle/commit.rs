@@ -162,7 +162,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.loads_used -= 1;
                 core.stats.atomic_committed_events += 1;
                 if seldom(core.params.has_peers) {
-                    // It has taken effect when it was dispatched.
+                    // The atomic took effect when it was dispatched.
                     let position = self.stores.commit;
                     self.stores.note(position, pc, self.process.program());
                     self.stores.get_mut(position).is_performed = core.memory.has_peers();
@@ -243,7 +243,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             },
             taken: u.has(flag::TAKEN),
         });
-        // It is the last one that has committed, and waits for the cache.
+        // The store is the last one that has committed, and waits for the cache.
         if P::WANTS_STORES
             && (class == OpClass::Store || class == OpClass::Atomic && !core.params.has_peers)
         {
@@ -366,7 +366,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             standing,
             Standing::WaitsForStoreQueue | Standing::WaitsForStoreToOwn
         )) {
-            // It comes late for that, also while it passes the stages of the window.
+            // The instruction comes late for this cause, also while it passes the stages of the window.
             self.front.set_decoded_gap(standing.cause());
         }
         if P::WANTS_CYCLES {
@@ -473,7 +473,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         core.now -= cycles;
     }
 
-    /// What the load at the head, which has missed the TLB, waits for in this cycle.
+    /// Cause for which the load at the head, which has missed the TLB, waits in this cycle.
     #[cold]
     fn cause_by_walk(&self, now: u64) -> Cause {
         let walk = self.walks.at(self.rob.slot_of(self.rob.head).index());

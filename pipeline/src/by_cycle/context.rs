@@ -63,7 +63,7 @@ pub(crate) struct Context<E, P> {
     /// Where fetch went behind each branch, by the index of the checkpoint.
     pub predicted_next: Ring<u64>,
     pub checkpoint_tail: u16,
-    /// What DISE added to an instruction, by its position.
+    /// Additions of DISE to an instruction, by its position.
     pub inserted: Ring<Inserted>,
     /// By position too, if the probe wants them.
     pub stage_cycles: Ring<StageCycles>,
@@ -93,7 +93,7 @@ pub(crate) struct Context<E, P> {
     pub traps: Ring<TrapCause>,
     /// Load reservation before an atomic, by ROB slot.
     pub reservations_before: Ring<u64>,
-    /// What has happened to each load and atomic, by ROB slot, if the probe wants it.
+    /// Events of each load and atomic, by ROB slot, if the probe wants them.
     pub load_events: Ring<EventSet>,
     /// By slot: the walk of a load that has missed the TLB.
     pub walks: Ring<Walk>,

@@ -24,7 +24,7 @@ type Counter = fn(&mut CoreStats) -> &mut u64;
 /// Where an instruction says that execution goes on, unless that is behind it, where fetch has gone on, too;
 /// [`flag::TAKEN`] and [`flag::TRAP`].
 ///
-/// It never stands in memory: what is rare returns it by value.
+/// The value never stands in memory: rare cases return it by value.
 struct Executed {
     next_pc: u64,
     next_disepc: DisePc,
@@ -68,7 +68,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.dispatch_stall(core, kind)
     }
 
-    /// What keeps an instruction of this kind out of the window: the counter of such cycles.
+    /// Counter of the stall cycles of an instruction of this kind; `None` if there is room in the window.
     #[inline(always)]
     fn dispatch_stall(&self, core: &Resources, kind: u8) -> Option<Counter> {
         let p = &core.params;
@@ -171,7 +171,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.rob.tail += 1;
     }
 
-    /// What follows the execution of an access on some machines.
+    /// Completes an access: performs an atomic where contexts share memory, and separates the computation of an address
+    /// from its access where the machine does.
     #[cold]
     fn watch(&mut self, core: &Resources, slot: Slot, kind: u8) {
         if kind & kind::ATOMIC != 0 {
@@ -179,7 +180,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.perform_atomic(core, slot);
             }
         } else if core.params.separate_addresses && !self.rob.at(slot).has(flag::TRAP) {
-            // It issues as an addition, and as itself afterwards.
+            // The access issues as an addition first, and as itself afterwards.
             let place = self.rob.at_mut(slot);
             place.flags |= flag::GENERATES;
             place.class = OpClass::IntAlu;
@@ -204,7 +205,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             return;
         };
-        // What fetch and decode believed.
+        // Next address and position as fetch and decode predicted them.
         let (predicted_next, predicted_disepc) = match inserted {
             Some(i) => (i.predicted_next, i.predicted_disepc),
             None => (self.fetched_next(d), DisePc::NONE),
@@ -326,7 +327,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         Some(goes_on)
     }
 
-    /// It faults when it commits.
+    /// Marks an instruction that faults when it commits.
     #[cold]
     fn trapped(&mut self, slot: Slot, cause: TrapCause) -> Executed {
         *self.traps.at_mut(slot.index()) = cause;
@@ -390,7 +391,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
     }
 
-    /// What may only execute when nothing else is in flight.
+    /// Executes an instruction that may only execute when nothing else is in flight.
     #[cold]
     fn execute_serial(
         &mut self,
@@ -515,7 +516,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             || front.all_fetched().any(|f| is_stale(f, DisePc::NONE))
     }
 
-    /// What the program reads as its counters.
+    /// Counters that the program reads.
     pub(crate) fn guest_counters(&self, core: &Resources) -> GuestCounters {
         let committed = core.stats.commit_program_instructions;
         core.params

@@ -1,6 +1,6 @@
-//! What happens at a known cycle beside becoming ready: few things at a time, in a short list.
+//! Events at a known cycle other than becoming ready: few at a time, in a short list.
 
-/// What to do.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A mispredicted transfer resolves.
@@ -9,7 +9,7 @@ pub enum EventKind {
     Violation,
 }
 
-/// What, for the instruction at which position, in which cycle.
+/// Event of the instruction at a position, in a cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     pub kind: EventKind,

@@ -23,7 +23,7 @@ const NO_PAGE: u64 = u64::MAX;
 /// The page of decoded code that fetch read last.
 #[derive(Clone)]
 pub(super) struct CodePage {
-    /// Its number, or [`NO_PAGE`].
+    /// Number of the page, or [`NO_PAGE`].
     number: u64,
     /// Where the cache of decoded code has it.
     index: usize,

@@ -20,7 +20,7 @@ use crate::model::{IssueStall, Pipe, PipelineProbe, UNKNOWN};
 pub(super) struct InOrder {
     traits: Box<[Traits]>,
     latency_cycles: Box<[u64]>,
-    /// What a load takes beside its latency if it hits.
+    /// Cycles of a load that hits, beside its latency.
     hit_cycles: u64,
     /// Pipes and blocks of the 21164; otherwise only width and units count.
     slotted: bool,
@@ -37,7 +37,7 @@ pub(super) struct InOrder {
     last_issue: u64,
     /// First position that issued in this cycle.
     first_of_cycle: u64,
-    /// What the oldest waits for has no event of its own and ends in this cycle.
+    /// Cycle in which the wait of the oldest instruction ends, if that wait has no event of its own.
     pub retry: u64,
     /// Why the oldest did not issue when it was asked last.
     pub stall: IssueStall,
@@ -205,7 +205,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         core.progressed = true;
         self.send_in_order(core, shared, slot, class, order.latency_cycles[op as usize]);
         if !self.rob.at(slot).has(flag::ISSUED) {
-            // It asks the memory system again later.
+            // The access asks the memory system again later.
             return Err(IssueStall::Memory);
         }
         if P::WANTS_STAGES {
@@ -241,7 +241,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
     }
 
-    /// What renaming would hide, and what stores need beside their address.
+    /// Checks for hazards that renaming would hide, and for the needs of stores beside their address.
     fn older_result_or_data(
         &self,
         core: &Resources,

@@ -52,7 +52,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
         let of = |u: &MicroOp| {
             let inserted = self.inserted_of(u, next);
-            // What serializes has been executed when it was dispatched.
+            // Serializing instructions were executed when they were dispatched.
             let executed = kind::of(u.inst_class()) & core.params.alone_kinds != 0;
             !executed && !u.has(flag::HANDLER) && inserted.disepc.again() == DisePc::NONE
         };
@@ -120,7 +120,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 }
 
 impl Resources {
-    /// What the counters of the core read.
+    /// Readings for the counters of the core.
     pub(super) fn readings(&self) -> Readings<'_> {
         let mut caches = HardwareEvents::default();
         self.memory.tell_threads(&mut caches);

@@ -12,7 +12,7 @@ use crate::memsys::SharedMemory;
 use crate::model::{PipelineProbe, UNKNOWN, kind};
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
-    /// What is due in this cycle.
+    /// Handles the events that are due in this cycle.
     #[inline(always)]
     pub(super) fn run_events(&mut self, core: &mut Resources) {
         core.progressed |= self.scheduler.advance(core.now);
@@ -80,7 +80,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     continue;
                 }
                 if class.is_memory() && seldom(!self.may_access_memory(core, slot)) {
-                    // It waits for something other than a unit, and has left the ready ones.
+                    // The access waits for something other than a unit, and has left the ready ones.
                     continue;
                 }
                 if seldom(!core.units.take(core.now, unit.pool, unit.interval_cycles)) {
@@ -227,7 +227,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
     }
 
-    /// It becomes ready in `cycle`, for the first time or again.
+    /// Makes an instruction ready in `cycle`, for the first time or again.
     #[inline]
     pub(super) fn ready_in(&mut self, core: &mut Resources, slot: Slot, cycle: u64) {
         self.rob.at_mut(slot).ready_cycle = cycle;

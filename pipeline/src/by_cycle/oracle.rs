@@ -30,7 +30,7 @@ struct FetchedStore {
     size: u8,
 }
 
-/// What the perfect predictor knows.
+/// State of the perfect predictor.
 #[derive(Clone)]
 pub(super) struct Oracle {
     hart: Hart,

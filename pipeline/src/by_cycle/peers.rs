@@ -1,14 +1,14 @@
 //! Several contexts that share the memory of a program.
 //!
 //! # The memory model
-//! It is total store order. A load reads in program order, when it is dispatched, and finds the stores of its own context
-//! that are in flight. A store becomes visible to all other contexts at once, when it commits, in program order. So the
-//! only reordering that a program can see is a store behind a younger load of another place. A fence that orders that,
-//! `fence` from writes to reads on RISC-V and `mb` on Alpha, waits until the store queue is empty; so do atomics, which
-//! besides execute alone: they read and write in one step, when they are dispatched with nothing older in flight. A
-//! reservation is lost by a store of another context to its block of 64 bytes, and by a system call. All that is legal
-//! under RVWMO (RISC-V unprivileged manual, chapter "RVWMO") and under Alpha's rules (Architecture Reference Manual,
-//! section 5.6), which allow more.
+//! Memory is in total store order. A load reads in program order, when it is dispatched, and finds the stores of its
+//! own context that are in flight. A store becomes visible to all other contexts at once, when it commits, in program
+//! order. The only reordering that a program can see is therefore a store behind a younger load of another place. A
+//! fence that orders that, `fence` from writes to reads on RISC-V and `mb` on Alpha, waits until the store queue is
+//! empty; so do atomics, which besides execute alone: they read and write in one step, when they are dispatched with
+//! nothing older in flight. A reservation is lost by a store of another context to its block of 64 bytes, and by a
+//! system call. All that is legal under RVWMO (RISC-V unprivileged manual, chapter "RVWMO") and under Alpha's rules
+//! (Architecture Reference Manual, section 5.6), which allow more.
 //!
 //! Time follows its own rules: when a load has its data, and when a store has its line, is what
 //! [`memsys`](crate::memsys) says, as with one context.

@@ -1,4 +1,4 @@
-//! What a context has of its core.
+//! Resources of a core as one of its contexts has them.
 
 use hps_sim_core::inst::OpClass;
 
@@ -10,9 +10,9 @@ use crate::predict::BranchTables;
 use super::counters::Selected;
 use super::units::Units;
 
-/// What a context has of its core. Caches and TLBs, predictor tables and units are the core's: where it has several
-/// contexts, they [lend](Self::lend) them to each other. The clock, the account, and how much of the core's widths and
-/// queues it may use are its own.
+/// Resources of a core as one of its contexts has them. Caches and TLBs, predictor tables and units are the core's:
+/// where it has several contexts, they [lend](Self::lend) them to each other. The clock, the account, and how much of
+/// the core's widths and queues it may use are its own.
 #[derive(Clone)]
 pub(crate) struct Resources {
     pub params: Params,
@@ -73,7 +73,7 @@ impl Resources {
         }
     }
 
-    /// What is the core's goes to another context of it.
+    /// Lends memory, predictors and units of the core to another of its contexts.
     pub fn lend(&mut self, to: &mut Resources) {
         std::mem::swap(&mut self.memory, &mut to.memory);
         std::mem::swap(&mut self.branches, &mut to.branches);

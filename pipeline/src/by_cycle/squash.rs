@@ -284,7 +284,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
     }
 
-    /// What DISE added to an instruction of the window.
+    /// Additions of DISE to an instruction of the window.
     #[inline]
     pub(super) fn inserted_of(&self, u: &MicroOp, position: u64) -> Inserted {
         self.inserted_in_decode(&u.front, position)

@@ -1,4 +1,4 @@
-//! What the stages hand on: `Front` from fetch to dispatch, `MicroOp` in the window.
+//! Records that the stages hand on: `Front` from fetch to dispatch, `MicroOp` in the window.
 //!
 //! Both are as small as the common case allows. What few instructions need lies in rings of its
 //! own: branch predictions beside the checkpoints, [`Inserted`] for what DISE has touched, and
@@ -28,7 +28,7 @@ pub mod flag {
     pub const FETCH_FAULT: u16 = 1 << 2;
     /// The static part of a pattern matches it.
     pub const MATCHED: u16 = 1 << 3;
-    /// It has an [`Inserted`](super::Inserted) record.
+    /// The instruction has an [`Inserted`](super::Inserted) record.
     pub const INSERTED: u16 = 1 << 4;
     /// A load or store whose address has not been computed yet, by an operation of its own.
     pub const GENERATES: u16 = 1 << 5;
@@ -71,7 +71,7 @@ pub struct Front {
 const _: () = assert!(size_of::<Front>() == 32);
 
 impl Front {
-    /// What an empty place holds.
+    /// Content of an empty place.
     pub const EMPTY: Front = Front {
         inst: Inst::illegal(0),
         pc: 0,
@@ -100,10 +100,10 @@ impl Front {
     }
 }
 
-/// What DISE adds to an instruction of a sequence or a handler.
+/// Additions of DISE to an instruction of a sequence or a handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Inserted {
-    /// Its position in an expansion.
+    /// Position in an expansion.
     pub disepc: DisePc,
     /// Where decode went on: address and position.
     pub predicted_next: u64,
@@ -192,7 +192,7 @@ pub struct MicroOp {
 const _: () = assert!(size_of::<MicroOp>() == 128);
 
 impl MicroOp {
-    /// What an empty slot holds.
+    /// Content of an empty slot.
     pub const EMPTY: MicroOp = MicroOp {
         front: Front::EMPTY,
         complete_cycle: UNKNOWN,

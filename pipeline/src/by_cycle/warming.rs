@@ -90,14 +90,14 @@ pub struct Warm {
     line: u64,
 }
 
-/// What instructions leave in a core and its memory when nothing of them is in flight any more.
+/// State that instructions leave in a core and its memory when none of them is in flight any more.
 pub(super) struct Past {
     pub memory: MemorySystem,
     pub branches: BranchUnit,
     pub memdep: MemoryDependence,
 }
 
-/// What a program does to a core that functional warming cannot know, since it comes of time.
+/// Effects of a program on a core that functional warming cannot know, since they depend on time.
 #[derive(Clone, Debug)]
 pub struct Learned {
     pub(super) lateness: Option<Lateness>,
@@ -281,7 +281,7 @@ impl Probe for Warm {
         self.wrong_path_pc != NOWHERE
     }
 
-    /// What loads of the wrong path bring into the data cache, and with it into those below and the TLB.
+    /// Brings the lines of wrong-path loads into the data cache, and with it into those below and the TLB.
     #[inline(never)]
     fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {
         let from = std::mem::replace(&mut self.wrong_path_pc, NOWHERE);

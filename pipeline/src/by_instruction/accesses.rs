@@ -75,7 +75,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     pub(super) fn execute_store_here<K: Path>(&mut self, i: Passing<'_>) -> bool {
-        // It issues by its address alone, see `time_store`.
+        // The store issues by its address alone, see `time_store`.
         let addr = i.inst.address(&self.process.thread.hart.r);
         if let Some(cause) = self.refused(i, addr) {
             return self.faults::<K>(i, (0, addr), cause);

@@ -58,7 +58,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn step_through_queues<K: Path>(&mut self, code: &mut Code, (at, count): (At, usize)) -> bool {
         let first = code.insts.at(at).kind().bits();
         if !self.is_open::<K>(first, self.fetch.dispatch) {
-            // It may come so late that nothing is drained for it.
+            // The first instruction may come so late that nothing is drained for it.
             return self.step_alone::<K>(code);
         }
         self.take_block::<K, true>(code, (at, count))
@@ -161,7 +161,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         for inst in insts {
             let position = self.position;
             if done > 0 && seldom(self.has_no_room(position)) {
-                // It begins a group.
+                // The instruction begins a group.
                 break;
             }
             last = inst;
@@ -240,7 +240,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// What belongs to no block, or to a group whose instructions have cycles of their own.
+    /// Steps through an instruction that belongs to no block, or to a group whose instructions have cycles of their
+    /// own.
     #[inline(never)]
     pub(super) fn step_alone<K: Path>(&mut self, code: &mut Code) -> bool {
         self.step::<K>(code)

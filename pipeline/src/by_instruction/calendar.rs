@@ -53,7 +53,7 @@ fn one_of(full: Lanes) -> Lanes {
     full / FULL
 }
 
-/// What else is to know of a class.
+/// Resources that a class uses.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
@@ -365,7 +365,7 @@ impl Calendar {
     ) -> u64 {
         let u = self.uses[class as usize];
         let limit = if K::IS_WRONG { limit } else { u64::MAX };
-        // What is faster than its class holds its unit no longer than that.
+        // An instruction that is faster than its class holds its unit no longer than its latency.
         let cycles = u64::from(u.interval_cycles).min(latency_cycles).max(1);
         let cycle = if u.is_held {
             self.hold(from, u, cycles, limit)

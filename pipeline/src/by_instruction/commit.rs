@@ -55,7 +55,7 @@ impl Commits {
     }
 }
 
-/// What becomes of an instruction behind dispatch.
+/// Times of an instruction behind dispatch.
 #[derive(Clone, Copy)]
 pub struct Done {
     pub issue: u64,
@@ -65,18 +65,18 @@ pub struct Done {
     pub level: Cause,
 }
 
-/// What a probe sees of a commit.
+/// View that a probe has of a commit.
 #[derive(Clone, Copy)]
 pub struct Seen {
     pub addr: u64,
     pub next_pc: u64,
     pub taken: bool,
-    /// What happened to it.
+    /// Events of the instruction.
     pub events: EventSet,
 }
 
 impl Seen {
-    /// What is seen of an instruction that continues with the next one.
+    /// View of an instruction that continues with the next one.
     #[inline(always)]
     pub fn straight(inst: &StaticInst) -> Seen {
         Seen {
@@ -223,7 +223,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.stamps.decode(self.stamps.at(self.position, 1))
     }
 
-    /// Those that are lost before it is known what the instruction itself waits for.
+    /// Accounts for the slots lost before it is known what the instruction itself waits for.
     fn account_approach(&mut self, lost: &mut Lost, pc: u64, known: u64) {
         let (decode, dispatch) = (self.decoded(), self.dispatched);
         // Each stage sees in a cycle what the one before it did in an earlier cycle.
@@ -264,7 +264,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.give(lost, known, pc, Standing::Enters(gap));
     }
 
-    /// Those that are lost before it is known why an instruction comes late.
+    /// Accounts for the slots lost before it is known why an instruction comes late.
     #[inline(always)]
     fn account_gap(&mut self, lost: &mut Lost, pc: u64, (gap, since): (Cause, u64)) {
         if lost.from <= since && gap != Cause::Frontend {
@@ -286,7 +286,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.give(lost, until, pc, Standing::IssuedLoad(level));
     }
 
-    /// Those of a load that has issued and missed the TLB.
+    /// Accounts for the slots lost to a load that has issued and missed the TLB.
     #[inline(never)]
     fn account_walk(&mut self, lost: &mut Lost, pc: u64) {
         let Walk { until_cycle, then } = self.walk;

@@ -1,4 +1,4 @@
-//! What the decode-stage editor has under way, and what it has made of an instruction.
+//! Work that the decode-stage editor has under way, and its effect on an instruction.
 
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::ids::DisePc;
@@ -9,11 +9,11 @@ pub use crate::model::Origin;
 use crate::model::{Cause, Restart, Ring, branch_kind};
 use crate::predict::Checkpoint;
 
-/// What an editor has made of an instruction.
+/// Effect of an editor on an instruction.
 #[derive(Clone, Copy)]
 pub struct Edited {
     pub origin: Origin,
-    /// Its position in an expansion.
+    /// Position of the instruction in an expansion.
     pub disepc: DisePc,
     /// Where decode went on in an expansion, beside the address.
     pub predicted_disepc: DisePc,
@@ -74,7 +74,7 @@ pub struct Expansion {
 }
 
 impl Expansion {
-    /// Its position that comes next.
+    /// Position that comes next.
     pub fn position(&self) -> DisePc {
         DisePc::new(self.production, self.index)
     }
@@ -96,12 +96,12 @@ pub struct Gone {
     pub ended: u64,
 }
 
-/// What the editor has under way.
+/// Work that the editor has under way.
 #[derive(Clone)]
 pub struct Edit {
     /// The instruction on its way through the stages.
     pub here: Edited,
-    /// It is, or may be, not as the program has it, or behind one that was not.
+    /// Whether the instruction is, or may be, not as the program has it, or behind one that was not.
     pub is_edited: bool,
     pub expansion: Option<Expansion>,
     /// The state of the predictors before the trigger's prediction, if it is a control transfer.

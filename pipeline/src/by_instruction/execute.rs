@@ -138,7 +138,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// What the instruction does; `stored` says how many bytes it wrote.
+    /// Executes the instruction; `stored` says how many bytes it wrote.
     #[inline(always)]
     pub(super) fn evaluate<K: Path>(&mut self, inst: &Inst, pc: u64) -> Outcome {
         let (hart, mem) = self.process.hart_and_memory();
@@ -169,7 +169,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.faults::<K>(i, (ready, 0), cause)
     }
 
-    /// What an instruction takes if it faults. Slots that wait for it are lost to what it is.
+    /// Demand of an instruction if it faults. Slots that wait for it are lost to its own class.
     #[inline(always)]
     pub(super) fn faulting(&self, inst: &StaticInst) -> Demand {
         Demand {
@@ -179,7 +179,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// It faults when it commits: until then fetch goes on.
+    /// Lets an instruction fault when it commits: until then fetch goes on.
     #[cold]
     #[inline(never)]
     pub(super) fn faults<K: Path>(
@@ -192,7 +192,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let demand = self.faulting(i.inst);
         self.stored = 0;
         if kind.has(kind::FLOAT) {
-            // It leaves as what it issues as.
+            // The instruction leaves its station as the class that it issues as.
             self.fp_waiting -= 1;
             self.waiting += 1;
         }

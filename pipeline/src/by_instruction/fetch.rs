@@ -19,7 +19,7 @@ const NO_LINE: u64 = u64::MAX;
 /// No page: only odd addresses in the last page of all are near it.
 const NO_PAGE: u64 = u64::MAX - 4096;
 
-/// What is known of the stages behind fetch when a group begins.
+/// Timing of the stages behind fetch, as known when a group begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// Each instruction has cycles of its own.
@@ -67,7 +67,7 @@ pub struct First {
     gap_since: u64,
 }
 
-/// What a commit teaches the predictors.
+/// Training of the predictors that a commit causes.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct Lesson {
@@ -83,7 +83,7 @@ pub struct Lesson {
 const _: () = assert!(size_of::<Lesson>() == 64);
 
 impl Lesson {
-    /// What a place holds before it is used.
+    /// Content of a place before its first use.
     pub fn empty() -> Self {
         Lesson {
             commit: 0,
@@ -171,7 +171,7 @@ impl Fetch {
         self.stall_until == NEVER
     }
 
-    /// What is decoded may not hold any more.
+    /// Forgets the page of decoded code, which may have changed.
     pub fn forget_code(&mut self) {
         self.page = NO_PAGE;
     }
@@ -212,7 +212,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let begins = self.turn_to_group_from::<K>(cycle, true);
         if begins {
-            // What flows in a cycle flows in each later one.
+            // A group that flows in a cycle flows in each later one.
             self.plan_flowing_group::<K>();
         }
         begins

@@ -26,13 +26,13 @@ pub struct StaticInst {
     pub pc: u64,
     /// How it takes effect.
     effect: Effect,
-    /// What it takes of the cycle in which it issues.
+    /// Where the lanes of its class are full (see `Calendar::full`).
     full: Lanes,
     /// Where the instruction lies that was executed behind it the last time: [straight on](Way::StraightOn) and
     /// [elsewhere](Way::Elsewhere).
     after: [u32; 2],
     latency_cycles: u16,
-    /// What else is kept for its kind.
+    /// Data kept for its kind.
     detail: Packed,
     /// From its address to that behind it.
     length: u8,
@@ -64,13 +64,13 @@ impl StaticInst {
         }
     }
 
-    /// What it does.
+    /// Kind of the instruction.
     #[inline(always)]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Its effect, for an instruction that continues with the next one and is neither a load nor a conditional branch.
+    /// Effect of an instruction that continues with the next one and is neither a load nor a conditional branch.
     #[inline(always)]
     pub fn straight(&self) -> Straight {
         self.effect.straight(self.kind)
@@ -82,13 +82,13 @@ impl StaticInst {
         self.effect.condition(self.class)
     }
 
-    /// What an instruction writes that [computes a sum](Kind::Sums).
+    /// Operands of an instruction that [computes a sum](Kind::Sums).
     #[inline(always)]
     pub fn adds(&self) -> Sum {
         self.detail.sum(self.kind)
     }
 
-    /// What an instruction writes that [combines bits](Kind::Combines).
+    /// Operands of an instruction that [combines bits](Kind::Combines).
     #[inline(always)]
     pub fn combines(&self) -> Logic {
         self.detail.logic(self.kind)
@@ -182,7 +182,7 @@ pub enum Way {
     StraightOn,
     /// Where a transfer leads.
     Elsewhere,
-    /// It does not: fetch has been redirected from an unknown place.
+    /// By a redirect from an unknown place.
     Turned,
 }
 
@@ -281,7 +281,7 @@ impl Insts {
         self.last.set(at);
     }
 
-    /// What fetch took the last time that it came this way from the last instruction.
+    /// Instruction that fetch took the last time that it came this way from the last instruction.
     #[inline(always)]
     pub fn after_last(&self, way: Way) -> At {
         self.at(self.last.get()).after[way as usize % 2] as At
@@ -330,7 +330,7 @@ impl Insts {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
-    /// What this machine knows of an instruction at `pc` that goes on at `next`.
+    /// Data of this machine about an instruction at `pc` that goes on at `next`.
     pub(super) fn static_inst(&self, inst: &Inst, pc: u64, next: u64) -> StaticInst {
         let kind = Kind::of(inst, self.kinds[inst.class as usize]);
         debug_assert!(next.wrapping_sub(pc) <= 4);
@@ -349,7 +349,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// What is kept for the kind of an instruction at `pc`.
+    /// Data kept for the kind of an instruction at `pc`.
     fn detail(&self, inst: &Inst, pc: u64, kind: Kind) -> Detail {
         if kind.is_transfer() {
             return Detail::Site(self.branches.site(pc));

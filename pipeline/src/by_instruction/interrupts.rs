@@ -54,7 +54,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.lines.found = Some(cycle);
         }
         if self.lines.count {
-            // What is added up at the end of a run only.
+            // Counters that are otherwise added up at the end of a run only.
             let stats = CoreStats {
                 cycles: cycle,
                 dispatch_instructions: self.stats.dispatch_instructions + committed
@@ -121,7 +121,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 }
 
-/// What the counters of the core read.
+/// Readings for the counters of the core.
 fn readings<'a>(memory: &MemorySystem, core: &'a CoreStats) -> Readings<'a> {
     let mut caches = HardwareEvents::default();
     memory.private.tell_threads(&mut caches);

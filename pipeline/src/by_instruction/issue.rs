@@ -16,7 +16,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         to.saturating_sub(from)
     }
 
-    /// What issues up to this cycle has left its station.
+    /// Frees the stations of instructions that issue up to this cycle.
     #[inline(always)]
     pub(super) fn pass<K: Path>(&mut self, cycle: u64) {
         // A squash gives back what was taken from its cycle on.
@@ -116,7 +116,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     ) -> u64 {
         let since = cycle;
         let queue = u64::from(self.params.load_queue);
-        // Those of a wrong path never commit.
+        // Loads of a wrong path never commit.
         let known = if K::IS_WRONG {
             self.loads_end - queue
         } else {

@@ -16,10 +16,10 @@ use hps_sim_core::likely::{often, seldom};
 pub struct Loaded {
     pub when: When,
     pub level: Cause,
-    /// What happened to it, if a probe wants to know.
+    /// Events of the load, if a probe wants to know.
     pub events: EventSet,
-    /// It has read before a store that it should have waited for: when that is found, and the address
-    /// of the store.
+    /// Violation, if the load has read before a store that it should have waited for: when that is found, and the
+    /// address of the store.
     pub violation: Option<(u64, u64)>,
 }
 
@@ -36,7 +36,7 @@ impl Loaded {
     };
 }
 
-/// What the cache said of a load: when the data are there, what its wait is charged to, and what it missed.
+/// Answer of the cache to a load: when the data are there, the cause that its wait is charged to, and its misses.
 pub(super) struct Served {
     pub ready: u64,
     pub level: Cause,

@@ -214,8 +214,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     code: Option<Code>,
     /// Latency of each operation, in cycles from issue to result.
     latencies: [u16; Op::ALL.len()],
-    /// What dispatch asks of an instruction, by class (see [`kind`]); [`kind::FLOAT`] only where there is a queue
-    /// for it.
+    /// Bits of each class that dispatch asks for (see [`kind`]); [`kind::FLOAT`] only where there is a queue for it.
     kinds: [u8; OpClass::COUNT],
     /// See [`DrivenCore::take_each_alone`].
     each_alone: bool,
@@ -235,9 +234,9 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     edit: Edit,
     /// The state of the predictors before the last prediction.
     predicted_at: Checkpoint,
-    /// What commits have yet to teach the predictors.
+    /// Commits that have yet to train the predictors.
     lessons: Ring<Lesson>,
-    /// What it says of folded histories; one place if there are none.
+    /// Folded histories of the lessons; one place if there are none.
     folded: Ring<FoldedBasis>,
     lessons_head: usize,
     lessons_tail: usize,
@@ -286,13 +285,13 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     loads_end: u64,
     /// Where one queue holds loads and stores: all loads before this one have committed.
     memory_left: u64,
-    /// What computes an address by an operation of its own.
+    /// Demand of the separate operation that computes an address.
     address_operation: Demand,
     wrong_path_stores: Vec<WrongPathStore>,
     /// Bytes that the last instruction stored.
     stored: u8,
     halted: Option<i32>,
-    /// What is executable may have changed.
+    /// Whether executable code may have changed.
     code_changes: bool,
     /// Why the run ends, if it does.
     stop: Option<Stop>,
@@ -303,7 +302,7 @@ impl DrivenCore {
     /// Whether a machine has such a core, with any editor.
     ///
     /// # Errors
-    /// What it has that this core does not.
+    /// The feature of the machine that this core lacks.
     pub fn check(config: &MachineConfig) -> Result<(), NotDriven> {
         let params = Params::new(config, 1);
         structures(config, &params, &UnitTable::new(&config.units)).map(|_| ())
@@ -312,7 +311,7 @@ impl DrivenCore {
     /// A core without editor and probe.
     ///
     /// # Errors
-    /// What the machine has that this core does not.
+    /// The feature of the machine that this core lacks.
     pub fn new(config: &MachineConfig, process: Process) -> Result<Self, NotDriven> {
         DrivenCore::with(config, process, NoEditor, NoProbe)
     }
@@ -325,7 +324,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// A core with a decode-stage editor and a probe.
     ///
     /// # Errors
-    /// What the machine has that this core does not, or a probe that asks for stages.
+    /// The feature of the machine that this core lacks, or a probe that asks for stages.
     pub fn with(
         config: &MachineConfig,
         process: Process,
@@ -550,7 +549,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         code.insts.go_back_to(begin);
     }
 
-    /// What the program reads as its counters in a cycle.
+    /// Counters that the program reads in a cycle.
     fn guest_counters(&self, now: u64) -> GuestCounters {
         // Not the one that asks, which has its position already.
         let committed = self.committed_of_program() - u64::from(Self::ALL_OF_PROGRAM);

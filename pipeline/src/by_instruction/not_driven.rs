@@ -1,20 +1,20 @@
-//! What the instruction-driven core does not have.
+//! Features of a machine that the instruction-driven core lacks.
 
 use super::stamps::STAMPS;
 
 /// Why a machine has no instruction-driven core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotDriven {
-    /// It issues in order.
+    /// The machine issues in order.
     #[error("its scheduling is in order (issue.scheduling)")]
     InOrder,
-    /// Its predictor is perfect.
+    /// The predictor is perfect.
     #[error("its branch predictor is perfect (branch.predictor)")]
     Perfect,
-    /// Its histories learn of branches when they commit.
+    /// Branch histories are updated at commit.
     #[error("its branch history is updated at commit (branch.history_update)")]
     LateHistory,
-    /// Its data cache writes through.
+    /// The data cache writes through.
     #[error("its data cache writes through (memory.l1d_write)")]
     WriteThrough,
     /// A cache learns from the instructions that access it.
@@ -22,21 +22,21 @@ pub enum NotDriven {
         "a cache learns from the instructions that access it (memory.l1d.replacement, memory.l2.replacement)"
     )]
     Replacement,
-    /// Its window is too large.
+    /// The window is too large.
     #[error(
         "its reorder buffer and twice the queues before it hold more than {STAMPS} instructions"
     )]
     Window,
-    /// It has too many pools of units.
+    /// The machine has too many pools of units.
     #[error(
         "it has more than 6 pools of pipelined units that are fewer than issue.issue_width, or one of more than 127 \
          units (units.pools)"
     )]
     Pools,
-    /// It has several cores.
+    /// The machine has several cores or contexts.
     #[error("it has several cores or contexts (chip.cores, chip.contexts)")]
     Cores,
-    /// Its counters are not those that there always are.
+    /// The counters differ from those that there always are.
     #[error("it says what its counters count or cost (counters)")]
     Counters,
     /// A probe wants the stages of each instruction.

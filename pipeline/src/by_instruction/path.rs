@@ -2,7 +2,7 @@
 
 /// The right path, or a wrong one.
 pub trait Path {
-    /// What is done on it is taken back at a squash.
+    /// Whether effects on this path are undone at a squash.
     const IS_WRONG: bool;
 }
 

@@ -135,7 +135,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 taken: x.since,
                 ended: decode,
             });
-            // What comes behind it has this position, but did not wait for the group.
+            // The instruction behind the sequence has this position, but did not wait for the group.
             self.fetch.first.position = u64::MAX;
             self.end_expansion(code, &x, decode);
             return true;
@@ -232,7 +232,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Fetches on until a cycle in which all that is dropped.
     fn fetch_until_turned(&mut self, code: &mut CodeCache, until: u64) {
         let limit = std::mem::replace(&mut self.limit, until);
-        // What is sent on in this cycle still asks for it.
+        // Instructions that are sent on in this cycle still ask for the group's first one.
         let first = self.fetch.first.clone();
         while self.fetch.cycle < until {
             let f = &self.fetch;

@@ -1,4 +1,4 @@
-//! What executes with nothing else in flight: system calls, accesses to control registers, fences of code.
+//! Instructions that execute with nothing else in flight: system calls, accesses to control registers, fences of code.
 
 use hps_sim_core::exec::Outcome;
 use hps_sim_core::machine::Stop;

@@ -224,7 +224,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.execute::<K>(passing)
     }
 
-    /// What the code cache holds for an address of the page that is read.
+    /// Instruction that the code cache holds for an address of the page that is read.
     #[inline(always)]
     fn decoded_at<'a>(&self, code: &'a CodeCache, pc: u64) -> &'a Inst {
         let place = self.fetch.place_of(pc);
@@ -242,7 +242,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let _ = code.lookup(pc, &self.process.mem, &self.editor);
     }
 
-    /// What lies at an address of any page, decoded if need be.
+    /// Instruction at an address of any page, decoded if need be.
     pub(super) fn read_slot<'a>(&mut self, code: &'a mut CodeCache, pc: u64) -> &'a Inst {
         if self.fetch.place_of(pc) >= SLOTS {
             self.read_page(code, pc);
@@ -253,8 +253,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.decoded_at(code, pc)
     }
 
-    /// What the editor is interested in at an address of the page that is read (see
-    /// [`DecodeEditor::static_mask`]).
+    /// Mask of the editor for an address of the page that is read (see [`DecodeEditor::static_mask`]).
     #[inline(always)]
     fn mask_at(&self, code: &CodeCache, pc: u64) -> u32 {
         let place = self.fetch.place_of(pc);
@@ -337,7 +336,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.rename_rob_full_cycles += self.until_limit::<K>(cycle, window);
             cycle = window;
         }
-        // What waits is counted up to the last time that it mattered.
+        // Waiting instructions are counted up to the last time that their number mattered.
         if cycle > self.calendar.recent() {
             self.pass::<K>(cycle);
         }
@@ -373,9 +372,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             && s.dispatch(s.at(last, p.decode_buffer as u64)) <= decode
     }
 
-    /// Finds out whether all instructions of the group that begins are decoded in one cycle and dispatched in one.
-    /// Those are the cycles of the first instruction if nothing keeps out the last one that the group may have. The
-    /// group then needs no checks for single instructions, which are half of the work of these stages.
+    /// Finds out whether all instructions of the group that begins are decoded in one cycle and dispatched in one. All
+    /// have the cycles of the first instruction if nothing keeps out the last one that the group may have. The group
+    /// then needs no checks for single instructions, which are half of the work of these stages.
     #[inline(always)]
     pub(super) fn plan_group<K: Path>(&mut self, flows: bool) {
         let (first, cycle) = (self.position, self.fetch.cycle);
@@ -436,7 +435,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             Pace::Undispatched
         };
         if pace != Pace::Uneven {
-            // What is not decoded before the squash has no cycle of dispatch.
+            // Instructions that are not decoded before the squash have no cycle of dispatch.
             let is_decoded = !K::IS_WRONG || decode < self.limit;
             let dispatch = if is_decoded { dispatch } else { decode };
             self.stamps

@@ -15,7 +15,7 @@ pub struct Store {
     /// Bytes; zero: one that failed or faults.
     pub size: u8,
     pub pc: u64,
-    /// Its address is known from this cycle on: it issues.
+    /// Cycle from which on the address is known: the store issues.
     pub known: u64,
     /// When it knows what it has computed: loads that read too early are found then, in execution.
     pub found: u64,
@@ -41,10 +41,10 @@ impl Store {
     }
 }
 
-/// What the youngest store near a load's bytes is to it.
+/// State of the youngest store near a load's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearest {
-    /// It gives all of them, from this cycle on.
+    /// The store gives all of the load's bytes, from this cycle on.
     Gives(u64),
     /// The cache has taken it, and each store before it.
     Gone,
@@ -202,7 +202,7 @@ impl Stores {
         (drain > cycle).then(|| (self.get(found), drain))
     }
 
-    /// What the youngest store near these bytes is to a load that issues in this cycle.
+    /// State of the youngest store near these bytes, for a load that issues in this cycle.
     #[inline(always)]
     pub fn nearest(&self, cycle: u64, addr: u64, size: u64) -> Nearest {
         let position = self.youngest_near(addr, size) - 1;
@@ -270,7 +270,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn drain_until_here(&mut self, cycle: u64) {
         debug_assert!(self.stores.next_drain <= cycle);
         self.take_until(cycle);
-        // What has been taken ahead of time came before these, and so before this cycle.
+        // Stores that were taken ahead of time came before these, and so before this cycle.
         let s = &mut self.stores;
         debug_assert!((s.oldest..s.drained).all(|at| s.get(at).drain <= cycle));
         s.oldest = s.drained;

@@ -77,7 +77,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let condition = inst.condition();
         if seldom(!condition.is_known()) {
             let (hart, mem) = self.process.hart_and_memory();
-            // It continues with the next instruction, or elsewhere.
+            // The branch continues with the next instruction, or elsewhere.
             return !inst.op.straight()(hart, mem, inst, inst.pc);
         }
         condition.holds(a, b)

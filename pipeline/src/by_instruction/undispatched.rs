@@ -80,7 +80,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            // Its cycle of dispatch is never used, but the cache takes a store to make room for one.
+            // The cycle of dispatch is never used, but the cache takes a store to make room for one.
             let waits = if E::ENABLED {
                 !self.is_open::<WrongPath>(inst.kind().bits(), dispatch)
             } else {

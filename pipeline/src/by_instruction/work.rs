@@ -1,4 +1,4 @@
-//! What an instruction does: its kind, and what the core keeps of it for that kind.
+//! Effects of instructions: kinds, and the data that the core keeps for each kind.
 
 use hps_sim_core::exec::{Condition, Plain, Straight};
 use hps_sim_core::inst::{Inst, Logic, OpClass, Sum, reg};
@@ -11,7 +11,7 @@ const VARIANT: u8 = 1 << 6;
 /// An operation that is executed in line instead of through a pointer.
 const IN_LINE: u8 = 1 << 7;
 
-/// What an instruction does, as far as the core tells instructions apart. The value of a kind holds the bits of
+/// Effect of an instruction, as far as the core tells instructions apart. The value of a kind holds the bits of
 /// [`model::kind`](kind) that dispatch asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -176,7 +176,7 @@ pub struct Access {
     pub load_extra: u16,
 }
 
-/// What the core keeps of an instruction besides its [`Effect`], by its kind.
+/// Data that the core keeps of an instruction besides its [`Effect`], by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// For a [transfer](Kind::Transfer): its places in the predictor's tables.

@@ -20,7 +20,7 @@ use crate::predict::{BranchKind, Checkpoint};
 /// Why a path is taken back.
 #[derive(Clone, Copy, Debug)]
 pub enum Turn {
-    /// Its branch resolves.
+    /// The branch resolves.
     Branch {
         kind: BranchKind,
         taken: bool,
@@ -54,13 +54,13 @@ pub struct Episode {
     fcsr: u8,
     reservation: u64,
     wrong_path_stores: usize,
-    /// What [`DrivenCore::stay`] was of the path around it.
+    /// [`DrivenCore::stay`] of the path around this one.
     stay: u32,
     fp_stay: u32,
 }
 
 impl Episode {
-    /// What a place holds before it is used.
+    /// Content of a place before its first use.
     fn empty() -> Self {
         Episode {
             limit: 0,
@@ -396,7 +396,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Nothing is between fetch and dispatch, and decode goes on elsewhere.
     #[inline(always)]
     pub(super) fn empty_front_end(&mut self, restart: &Restart) {
-        // What is older has been dispatched before: its cycles keep nothing waiting.
+        // Older instructions have been dispatched before: their cycles keep nothing waiting.
         self.flows_from = self.flows_at_first();
         if E::ENABLED {
             self.editor.squash(self.position);

@@ -69,7 +69,7 @@ config_enum! {
 }
 
 config_enum! {
-    /// What a squash does to the return address stack.
+    /// Repair of the return address stack by a squash.
     RasRepair {
         /// Nothing: the calls and returns of wrong paths stay.
         None,

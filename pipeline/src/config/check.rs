@@ -523,7 +523,7 @@ fn check_dise(machine: &MachineConfig, c: &mut Checks) {
 fn check_interrupts(machine: &MachineConfig, c: &mut Checks) {
     let costs = &machine.interrupts;
     let most = 1_000_000;
-    // What has overflowed in a cycle is seen in a later one.
+    // An overflow in a cycle is seen in a later one.
     c.range(
         "interrupts.recognition_cycles",
         costs.recognition_cycles,

@@ -1,4 +1,4 @@
-//! What can be wrong with a machine description, said with its place and the remedy.
+//! Errors in a machine description, with their place and the remedy.
 
 use super::locate::{LineColumn, line_column, locate};
 use super::sections::MachineConfig;
@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct Violation {
     /// Path of the key, e.g. `window.rob_entries`.
     pub path: String,
-    /// What is wrong and what would be allowed.
+    /// Description of the error and of the allowed values.
     pub message: String,
 }
 
@@ -23,7 +23,7 @@ pub struct Located {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The violation.
     pub violation: Violation,
     /// The file does not give the key; it has it from its base, and the place is that of the
     /// section around it.
@@ -56,7 +56,7 @@ pub enum ConfigError {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What is wrong, and the remedy.
+        /// Description of the error, and the remedy.
         message: String,
     },
     /// Values that no machine can have.

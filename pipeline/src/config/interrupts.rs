@@ -1,9 +1,9 @@
-//! What interrupts cost.
+//! Costs of interrupts.
 
 use super::node::config_section;
 
 config_section! {
-    /// What an interrupt costs beside the instructions of its handler. Nothing where none is taken.
+    /// Costs of an interrupt beside the instructions of its handler. No cost where none is taken.
     InterruptConfig patched by InterruptPatch {
         /// From the cycle in which a source raises its line to the first cycle in which the core may
         /// take the interrupt. The 21164 interrupts 6 cycles after a counter has overflowed (DCPI, 1997).

@@ -15,7 +15,7 @@ use super::sections::{
 use super::units::UnitsConfig;
 
 config_section! {
-    /// What a core has for itself. The keys are those of the machine.
+    /// Parts of a machine that each core has for itself. The keys are those of the machine.
     CoreConfig patched by CorePatch {
         /// Instruction fetch.
         fetch: FetchConfig = FetchConfig::default(), "section";
@@ -37,7 +37,7 @@ config_section! {
 }
 
 config_section! {
-    /// What of the memory system a core has for itself and need not have like the others.
+    /// Parts of the memory system that a core has for itself and need not have like the others.
     CoreMemoryConfig patched by CoreMemoryPatch {
         /// Level 1 instruction cache.
         l1i: CacheConfig = MemoryConfig::default().l1i, "section";
@@ -96,7 +96,7 @@ impl MachineConfig {
         self.little.apply(patch);
     }
 
-    /// What the cores that are not little have for themselves.
+    /// Description of the cores that are not little.
     fn core(&self) -> CoreConfig {
         let memory = &self.memory;
         CoreConfig {
@@ -163,8 +163,8 @@ impl MachineConfig {
         self.window.commit_width.max(last.window.commit_width)
     }
 
-    /// What makes its little cores impossible, by their keys. `found` is what makes the machine so that has the others
-    /// only.
+    /// Violations of its little cores, by their keys. `found` are the violations of the machine that has the other
+    /// cores only.
     pub(super) fn violations_of_little(&self, found: &[Violation]) -> Vec<Violation> {
         let last = self.of_core(self.chip.cores.saturating_sub(1));
         let Cow::Owned(all_little) = last else {

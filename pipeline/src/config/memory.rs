@@ -59,7 +59,7 @@ fn is_zero(value: &u32) -> bool {
 }
 
 config_enum! {
-    /// What prefetches in a program do.
+    /// Effect of prefetches in a program.
     PrefetchInstructions {
         /// Nothing, as any no-operation.
         Ignored,
@@ -139,7 +139,7 @@ config_section! {
 }
 
 config_enum! {
-    /// What the level 1 data cache does with a store.
+    /// Write policy of the level 1 data cache.
     L1dWrite {
         /// Writes its line, which it brings in first if it is not there; the changed line goes to
         /// the level 2 cache when it makes room.

@@ -24,13 +24,13 @@ pub struct KeyDoc {
     pub unit: &'static str,
     /// Default as it would be written in a file.
     pub default: String,
-    /// What the key means; for enumerations also every allowed value.
+    /// Meaning of the key; for enumerations also every allowed value.
     pub description: String,
     /// Where the default comes from.
     pub source: Source,
 }
 
-/// What the paper's section 5 gives; every other default is chosen.
+/// Keys whose defaults are from the paper's section 5; every other default is chosen.
 const PAPER_KEYS: &[&str] = &[
     "window.rob_entries",
     "window.reservation_stations",
@@ -71,7 +71,7 @@ pub struct Place {
 
 /// A part of the configuration: a section or a value.
 pub trait Node: Sized {
-    /// What a file may say about it: nothing, some of it, or all.
+    /// Part of the node that a file gives: nothing, some of it, or all.
     type Patch: Default + DeserializeOwned;
 
     /// Overwrites what `patch` gives.

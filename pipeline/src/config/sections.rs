@@ -82,8 +82,8 @@ config_section! {
 }
 
 config_section! {
-    /// What an instruction occupies from dispatch to commit. Physical registers are not a limit:
-    /// there are as many as the reorder buffer has entries, beside the architectural ones.
+    /// Resources that an instruction occupies from dispatch to commit. Physical registers are not a limit: there are as
+    /// many as the reorder buffer has entries, beside the architectural ones.
     WindowConfig patched by WindowPatch {
         /// Instructions dispatched in a cycle.
         dispatch_width: u32 = 4, "instructions";
@@ -133,7 +133,7 @@ fn is_zero(value: &u32) -> bool {
 }
 
 config_enum! {
-    /// What computes the address of a load or a store. Atomic accesses always compute theirs with their access.
+    /// Unit that computes the address of a load or a store. Atomic accesses always compute theirs with their access.
     AddressGeneration {
         /// The unit that does the access.
         WithAccess,
@@ -258,7 +258,7 @@ config_section! {
 }
 
 config_enum! {
-    /// What a replaced instruction costs beside the instructions of its replacement.
+    /// Cost of a replaced instruction beside the instructions of its replacement.
     ExpansionCost {
         /// Nothing.
         Free,

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 /// Address spaces are numbered from this bit on, above all addresses of programs.
 const SPACE_SHIFT: u32 = 48;
-/// What processes share lies apart from the space of any process.
+/// Memory that processes share lies apart from the space of any process.
 const SHARED: u64 = 1 << 63;
 
 /// Frames lie apart from the space of any process, too.
@@ -30,7 +30,7 @@ type Ranges = [(Range<u64>, u64)];
 pub(crate) struct AddressSpace {
     /// Not every address is its own place.
     is_elsewhere: bool,
-    /// What the number of the address space adds.
+    /// Offset that the number of the address space adds.
     space: u64,
     /// Ranges of addresses in shared memory, and where in all shared memory they begin.
     shared: Option<Arc<Ranges>>,

@@ -19,7 +19,7 @@ use super::calendar::Calendar;
 use super::stats::CoherenceStats;
 use crate::config::{ChipConfig, Coherence};
 
-/// What a core wants a line for.
+/// Purpose for which a core wants a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Want {
     /// Instructions. Level 1 instruction caches do not take part, as both architectures have it.
@@ -67,7 +67,7 @@ impl Holders {
     }
 }
 
-/// What a core is told that asks for a line.
+/// Answer to a core that asks for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     /// The cycle of the answer.

@@ -5,16 +5,16 @@ use rustc_hash::FxHashMap;
 
 use super::{CoreId, PrivateMemory, SharedMemory};
 
-/// What an instruction does with memory.
+/// Kind of an instruction's access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TouchKind {
-    /// It loads.
+    /// A load.
     Load,
-    /// It stores.
+    /// A store.
     Store,
-    /// It loads and stores in one step.
+    /// A load and a store in one step.
     Atomic,
-    /// It prefetches, or a prefetcher brings another line behind its access.
+    /// A prefetch, or another line that a prefetcher brings behind the instruction's access.
     Prefetch,
     /// Instructions are fetched.
     Fetch,
@@ -41,7 +41,7 @@ pub struct Touch {
     pub program: u32,
     /// The address of the instruction; 0 of instructions that are fetched.
     pub pc: u64,
-    /// What it does.
+    /// Kind of the access.
     pub kind: TouchKind,
     /// The first byte that it accesses, from the beginning of the line.
     pub offset: u64,
@@ -70,7 +70,7 @@ pub struct ContendedLine {
     pub touches: Vec<Touch>,
 }
 
-/// What a question about a line met.
+/// Counts of requests for a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Met {
     pub requests: u64,
@@ -88,7 +88,7 @@ impl Met {
     }
 }
 
-/// What is noted about the lines of a chip.
+/// Notes about the contended lines of a chip.
 #[derive(Clone, Debug)]
 pub(super) struct Contention {
     /// The instruction that accesses memory now, and the first of its lines.

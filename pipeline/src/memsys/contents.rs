@@ -1,4 +1,4 @@
-//! What caches and TLBs hold in a cycle, for those who look at it.
+//! Contents of caches and TLBs in a cycle, for observers.
 
 use super::level1::Level1;
 use super::mshr::Mshrs;
@@ -42,7 +42,8 @@ fn level1(cache: &Level1, name: &'static str, now: u64) -> Contents {
     })
 }
 
-/// What tags hold. `of` says of a line when it is there, if it is on its way, and whether it was prefetched and not used.
+/// Contents of tags. `of` says of a line when it is there, if it is on its way, and whether it was prefetched and not
+/// used.
 pub(super) fn lines(
     tags: &Tags,
     name: &'static str,

@@ -15,7 +15,7 @@ fn place_of(line: u64) -> usize {
     (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - PLACE_BITS)) as usize
 }
 
-/// What accesses out of order of time have met; all zero where they come in order.
+/// Effects of accesses out of order of time; all zero where accesses come in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DisorderStats {
     /// Misses of level 1 on lines that accesses of later cycles had evicted: in order of time they would have hit, or waited
@@ -71,7 +71,7 @@ impl Evictions {
             self.stats.early_eviction_events += 1;
             *place = NOTHING;
         } else {
-            // It is the same miss that tries again, in whatever cycle.
+            // This miss tries again, in whatever cycle.
             place.1 = u64::MAX;
         }
     }

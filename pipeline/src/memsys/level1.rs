@@ -14,7 +14,7 @@ use hps_sim_core::likely::seldom;
 /// A line that has come for a store that never took it is forgotten so much later.
 const FORGOTTEN_CYCLES: u64 = 1000;
 
-/// What lies below a level 1 cache: the core's link, and what the link leads to.
+/// Levels below a level 1 cache: the core's link, and the shared levels that the link leads to.
 pub(super) type Below<'a> = (&'a mut Link, &'a mut SharedMemory);
 
 /// A level 1 cache.
@@ -29,7 +29,7 @@ pub(super) struct Level1 {
     pub(super) hit_cycles: u64,
     /// From an access until it is known that it misses.
     pub(super) miss_cycles: u64,
-    /// It holds data; otherwise instructions.
+    /// Whether the cache holds data; otherwise it holds instructions.
     is_for_data: bool,
     pub(super) ports: u32,
     /// Cycle of the last access, and how many ports it took.
@@ -40,7 +40,7 @@ pub(super) struct Level1 {
     pub(super) prefetcher: Option<Box<Prefetcher>>,
     /// Misses of warming accesses.
     pub(super) warmed: u64,
-    /// What it evicts, where accesses do not come in order of time.
+    /// Evicted lines, where accesses do not come in order of time.
     pub(super) evictions: Option<Box<Evictions>>,
     /// Lines that stores wait for, or that go to other cores soon.
     passes: Vec<Pass>,
@@ -166,7 +166,7 @@ impl Level1 {
         Ok((ready, level))
     }
 
-    /// What an access wants of a line.
+    /// Purpose for which an access wants a line.
     fn want(&self, write: bool) -> Want {
         match (self.is_for_data, write) {
             (false, _) => Want::Fetch,
@@ -388,7 +388,7 @@ impl Level1 {
                 return Ok(known);
             }
             if primary.level != Level::Core {
-                // It may come for reading only. Another core may take it before it is asked for again.
+                // The line may come for reading only. Another core may take it before it is asked for again.
                 return Err(primary.end);
             }
         }

@@ -18,7 +18,7 @@ pub(super) struct Fill {
     pub level: Level,
 }
 
-/// What a core's requests to the shared levels pass, and which core it is.
+/// Path of a core's requests to the shared levels, and the number of the core.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub core: CoreId,

@@ -157,7 +157,7 @@ pub struct Access {
     pub level: Level,
     /// Cycles until its translation was there.
     pub walk_cycles: u32,
-    /// It waited for a translation.
+    /// Whether the access waited for a translation.
     pub tlb_miss: bool,
 }
 
@@ -176,7 +176,7 @@ impl Access {
     }
 }
 
-/// What becomes of an access.
+/// Outcome of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessResult {
     /// Accepted.

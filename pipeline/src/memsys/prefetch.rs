@@ -20,9 +20,9 @@ pub(super) struct Prefetcher {
     page_shift: u32,
     /// Lines that it has brought, that are in the cache, and that nothing has used.
     unused: FxHashSet<u64>,
-    /// What [`train`](Self::train) answers.
+    /// Lines that [`train`](Self::train) answers with.
     wanted: Vec<u64>,
-    /// It brings lines. Otherwise it learns, and wants none.
+    /// Whether the prefetcher brings lines. Otherwise it learns, and wants none.
     pub is_on: bool,
     pub stats: PrefetchStats,
 }

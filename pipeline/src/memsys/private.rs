@@ -21,8 +21,8 @@ use super::{
 };
 use crate::config::MemoryConfig;
 
-/// What of the memory system belongs to one core: level 1 caches, TLBs, and the link to the shared levels. What may
-/// miss takes the shared levels as an argument.
+/// Memory system of one core: level 1 caches, TLBs, and the link to the shared levels. Accesses that may miss take the
+/// shared levels as an argument.
 #[derive(Clone, Debug)]
 pub struct PrivateMemory {
     pub(super) l1i: Level1,
@@ -330,7 +330,7 @@ impl PrivateMemory {
             .l1d
             .access((&mut self.link, shared), now, delay, addr, write);
         if seldom(self.link.has_peers) {
-            // Its own level 2 cache may have dropped lines that the level 1 caches have.
+            // The core's own level 2 cache may have dropped lines that the level 1 caches have.
             self.obey(shared, now);
         }
         accessed
@@ -420,7 +420,7 @@ impl PrivateMemory {
         ]
     }
 
-    /// What accesses out of order of time have met.
+    /// Effects of accesses out of order of time.
     fn disorder(&self, shared: &SharedMemory) -> DisorderStats {
         let mut all = self
             .l1d

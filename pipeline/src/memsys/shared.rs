@@ -1,4 +1,4 @@
-//! What lies behind the level 1 caches: level 2 caches, the level 3 cache, the bus to memory, and memory.
+//! Levels behind the level 1 caches: level 2 caches, the level 3 cache, the bus to memory, and memory.
 
 use super::bus::Bus;
 use super::coherence::{Answer, CoherenceState, Want, cores_of};
@@ -23,7 +23,7 @@ pub struct SharedMemory {
     l2s: Box<[Level2]>,
     /// How several cores agree on lines; none if there is only one.
     pub(super) coherence: Option<Box<CoherenceState>>,
-    /// What is noted about lines for which they contend.
+    /// Notes about lines for which the cores contend.
     pub(super) contention: Option<Box<Contention>>,
     has_inclusive_l2: bool,
     pub(super) line_shift: u32,
@@ -35,7 +35,7 @@ pub struct SharedMemory {
     critical_word_first: bool,
     pub(super) l3: Option<Box<Level3>>,
     pub(super) memory_bus: Bus,
-    /// What the requests of each core met in the level 2 cache.
+    /// Counts of the requests of each core in the level 2 cache.
     stats: Box<[CacheStats]>,
     /// Misses of accesses that took no time.
     pub(super) warmed: u64,
@@ -119,7 +119,7 @@ impl SharedMemory {
         }
     }
 
-    /// What misses of a core's level 2 cache have met that were given registers out of order of time.
+    /// Misses of a core's level 2 cache that were given registers out of order of time.
     pub(super) fn crowded_of(&self, core: CoreId) -> DisorderStats {
         self.l2s[self.l2_of(core)].mshrs.crowded
     }
@@ -135,7 +135,7 @@ impl SharedMemory {
         self.l2s.len() > 1
     }
 
-    /// What the requests of a core met in the level 2 cache.
+    /// Counts of the requests of a core in the level 2 cache.
     pub(super) fn stats_of(&self, core: CoreId) -> &CacheStats {
         &self.stats[usize::from(core.0)]
     }
@@ -144,7 +144,7 @@ impl SharedMemory {
         &mut self.stats[usize::from(core.0)]
     }
 
-    /// What ended before this cycle matters to no access any more.
+    /// Cycle before which anything that has ended matters to no access any more.
     #[inline]
     pub(super) fn past(&self, now: u64) -> u64 {
         now.min(self.horizon)
@@ -217,7 +217,7 @@ impl SharedMemory {
     ) -> Option<Answer> {
         self.coherence.as_ref()?;
         if self.has_private_l2() && want != Want::Write {
-            // It has the line already.
+            // The core has the line already.
             return None;
         }
         self.ask(core, now, looked_up, line, want)

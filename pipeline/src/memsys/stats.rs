@@ -1,4 +1,4 @@
-//! What the memory system counts.
+//! Counters of the memory system.
 
 use hps_sim_core::process::HardwareEvents;
 
@@ -58,7 +58,7 @@ pub struct WriteBufferStats {
     pub full_events: u64,
 }
 
-/// What the prefetcher of the level 1 data cache brings. A line is used, lost, or neither yet.
+/// Lines that the prefetcher of the level 1 data cache brings. A line is used, lost, or neither yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrefetchStats {
     /// Lines that it has brought, or that are on their way.
@@ -82,7 +82,7 @@ pub struct BusStats {
     pub busy_cycles: u64,
 }
 
-/// What the coherence of several cores on lines costs one of them.
+/// Costs of coherence to one of several cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoherenceStats {
     /// Writes to a line that it shared, for which it had to ask.
@@ -128,7 +128,7 @@ pub struct MemoryStats {
     pub coherence: CoherenceStats,
     /// Prefetcher of the level 1 data cache; all zero if there is none.
     pub prefetch: PrefetchStats,
-    /// What accesses out of order of time have met; all zero where they come in order.
+    /// Effects of accesses out of order of time; all zero where accesses come in order.
     pub disorder: DisorderStats,
 }
 

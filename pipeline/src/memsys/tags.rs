@@ -28,8 +28,8 @@ pub(super) struct Tags {
     set_mask: u64,
     /// Which line makes room, if that is not the one at the end of the order of use.
     policy: Option<Box<dyn ReplacementPolicy>>,
-    /// What the flags of a slot but for the dirty one must be for its line to be the newest of the set if it
-    /// comes first there: without LRU something that they never are.
+    /// Flags, but for the dirty one, of the newest line of a set in its first slot: without LRU a value that flags
+    /// never have.
     newest: u64,
 }
 

@@ -40,7 +40,7 @@ impl L2Tlb {
         }
     }
 
-    /// Its pages; `None` if the machine has no second-level TLB.
+    /// Pages in the TLB; `None` if the machine has no second-level TLB.
     pub fn contents(&self, page_shift: u32) -> Option<Contents> {
         let tags = self.tags.as_ref()?;
         Some(pages(tags, "l2_tlb", page_shift, |_| None))
@@ -54,7 +54,7 @@ impl L2Tlb {
     }
 }
 
-/// What a translation takes.
+/// Outcome of a translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Translation {
     /// The access begins this many cycles later; `missed` if it waits for a walk.
@@ -222,7 +222,7 @@ impl Tlb {
         self.tags.is_newest(addr >> self.page_shift)
     }
 
-    /// Its pages.
+    /// Pages in the TLB.
     pub fn contents(&self, name: &'static str, now: u64) -> Contents {
         let walk = |page| self.walks.iter().find(|w| w.0 == page && w.1 > now);
         let ready = |page| walk(page).map(|(_, end)| *end);

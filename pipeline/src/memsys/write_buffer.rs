@@ -106,7 +106,7 @@ impl WriteBuffer {
         // Both halves or none, since half of a store would be sent while the other half waits for room.
         let new = blocks().filter(|block| !self.may_join(*block)).count();
         if self.entries.len() + new > self.capacity {
-            // What the level 2 cache refused before is tried again; something has to leave.
+            // Entries that the level 2 cache refused before are tried again; something has to leave.
             let mut sent = self.send_waiting(now, &mut send);
             if sent.is_ok() && self.unsent() == self.entries.len() {
                 sent = self.send_oldest(now, &mut send);

@@ -49,7 +49,7 @@ impl Standing {
         }
     }
 
-    /// What a probe is told of cycles in which nothing commits.
+    /// State that a probe sees in cycles in which nothing commits.
     #[inline(always)]
     pub fn state(self) -> State {
         match self {
@@ -88,7 +88,7 @@ fn cause_of(class: OpClass) -> Cause {
     }
 }
 
-/// What the wait for a load is charged to once it has its translation: the level that serves it.
+/// Cause that the wait for a load is charged to once it has its translation: the level that serves it.
 #[inline]
 fn cause_of_level(level: Level) -> Cause {
     match level {
@@ -100,7 +100,8 @@ fn cause_of_level(level: Level) -> Cause {
     }
 }
 
-/// What the wait for a load is charged to; [`Cause::DTlb`] for one that missed the TLB, whose [`Walk`] says the rest.
+/// Cause that the wait for a load is charged to; [`Cause::DTlb`] for one that missed the TLB, whose [`Walk`] says the
+/// rest.
 #[inline]
 pub(crate) fn cause_of_load(access: &Access) -> Cause {
     if access.tlb_miss {
@@ -136,7 +137,7 @@ impl Walk {
     }
 }
 
-/// What fetch waits for where it has missed: the longer one of walk and line, since a gap in the stream of instructions
+/// Cause that a miss of fetch is charged to: the longer one of walk and line, since a gap in the stream of instructions
 /// has one owner.
 pub(crate) fn cause_of_fetch(access: &Access, from_cycle: u64) -> Cause {
     if access.tlb_miss && 2 * u64::from(access.walk_cycles) >= access.ready_cycle - from_cycle {

@@ -149,7 +149,7 @@ impl CpiStack {
         }
     }
 
-    /// What was added since an earlier state of this stack.
+    /// Slots added since an earlier state of this stack.
     #[must_use]
     pub fn since(&self, earlier: &CpiStack) -> CpiStack {
         let mut stack = *self;

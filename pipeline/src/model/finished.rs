@@ -1,25 +1,25 @@
-//! What is left when a run has ended.
+//! Results of a run that has ended.
 
 use hps_sim_core::process::Process;
 
 use super::{ContextId, CoreStats, CpiStack};
 use crate::memsys::{ContendedLine, MemoryStats};
 
-/// What a context has counted.
+/// Counts of a context.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// Which one it is.
     pub context: ContextId,
-    /// Its counters.
+    /// Counters of the context.
     pub stats: CoreStats,
-    /// Its commit slots by owner.
+    /// Commit slots by owner.
     pub cpi: CpiStack,
     /// Caches, TLBs, buses; those behind its core's caches for all cores. The first context has all of its core's, the
     /// others none.
     pub memory: MemoryStats,
 }
 
-/// What a context leaves behind, and what the other ones of its chip have counted.
+/// Results of a context, and the counts of the other ones of its chip.
 pub struct Finished<E, P> {
     /// The program.
     pub process: Process,
@@ -41,7 +41,7 @@ pub struct Finished<E, P> {
 }
 
 impl<E, P> Finished<E, P> {
-    /// What the core leaves behind, with its editor in another form.
+    /// Results of the run, with the editor in another form.
     #[must_use]
     pub fn map_editor<F>(self, change: impl FnOnce(E) -> F) -> Finished<F, P> {
         Finished {

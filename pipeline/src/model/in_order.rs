@@ -1,4 +1,4 @@
-//! What a core that issues in order says of an instruction: its pipe, and why it does not issue.
+//! Records of a core that issues in order about an instruction: its pipe, and why it does not issue.
 
 /// An issue pipe of the Alpha 21164.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +18,7 @@ impl Pipe {
     /// All pipes, in the order in which they are preferred.
     pub const ALL: [Pipe; 4] = [Pipe::E0, Pipe::E1, Pipe::FA, Pipe::FM];
 
-    /// Its name in the manual.
+    /// Name of the pipe in the manual.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Pipe {
         }
     }
 
-    /// Its bit in a set of pipes, which is a plain byte: each cycle of an in-order core builds one.
+    /// Bit of the pipe in a set of pipes, which is a plain byte: each cycle of an in-order core builds one.
     pub(crate) const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -38,16 +38,16 @@ impl Pipe {
 /// Why the oldest instruction that has not issued does not issue (in-order cores).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IssueStall {
-    /// It does, or it never was the oldest in a cycle in which it could not.
+    /// The instruction issues, or never was the oldest in a cycle in which it could not.
     #[default]
     None,
-    /// It has not come from the front-end yet.
+    /// The instruction has not come from the front-end yet.
     Frontend,
     /// An operand is not there, or an older result of its own register.
     Operand,
-    /// Its pipes are taken by instructions that it was slotted with.
+    /// Pipes of the instruction are taken by instructions that it was slotted with.
     Slot,
-    /// It belongs to another block of instructions than those that issued in this cycle.
+    /// The instruction belongs to another block of instructions than those that issued in this cycle.
     Block,
     /// The issue width of the machine is used up.
     Width,

@@ -1,4 +1,4 @@
-//! What dispatch asks about a class of instructions, as bits.
+//! Properties of a class of instructions that dispatch asks for, as bits.
 
 use hps_sim_core::inst::{ALL_CLASSES, OpClass};
 

@@ -23,7 +23,7 @@ pub enum MemoryDependence {
     StoreWait(StoreWait),
 }
 
-/// What a load waits for.
+/// Stores that a load waits for.
 pub enum Wait {
     /// No store.
     Nothing,
@@ -44,7 +44,8 @@ impl MemoryDependence {
         self.wait_of_load(now, pc)
     }
 
-    /// What a load at `pc` waits for if there are no store sets: 0, all older stores, or nothing.
+    /// Value for [`wait`](Self::wait) of a load at `pc` if there are no store sets: 0 if a store-wait table says that
+    /// the load waits for all older stores, else `UNKNOWN`.
     #[inline(never)]
     fn wait_of_load(&mut self, now: u64, pc: u64) -> u64 {
         let MemoryDependence::StoreWait(table) = self else {
@@ -54,7 +55,7 @@ impl MemoryDependence {
         if table.load(pc) { 0 } else { UNKNOWN }
     }
 
-    /// What a load waits for of which [`load`](Self::load) has given `store`.
+    /// Wait of a load for which [`load`](Self::load) gave `store`.
     #[inline(always)]
     pub fn wait(&self, store: u64) -> Wait {
         match self {

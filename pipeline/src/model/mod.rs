@@ -1,5 +1,5 @@
-//! What the cycle-driven core and the instruction-driven core agree on: the numbers of a machine, the owners of
-//! commit slots, memory dependence, statistics, and what probes are told.
+//! Models that the cycle-driven core and the instruction-driven core share: the numbers of a machine, the owners of
+//! commit slots, memory dependence, statistics, and the events that probes are told.
 //!
 //! Policies lie here, loops do not: each core has its own.
 

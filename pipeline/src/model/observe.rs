@@ -1,4 +1,4 @@
-//! What both cores tell a probe of time: stretches without a commit, commits, squashes and traps.
+//! Timed events that both cores tell a probe: stretches without a commit, commits, squashes and traps.
 //!
 //! Every cycle of a run belongs either to at least one [`Commit`] or to exactly one [`Stretch`]. The events
 //! come in the order of their cycles, but for [`Squash`], which may come earlier than commits of older
@@ -12,8 +12,7 @@ use hps_sim_core::inst::OpClass;
 /// A hardware context: which core of the chip, and which of its contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContextId {
-    /// Its number among the processors that the guest sees, from 0: the first contexts of all cores, then the second
-    /// ones.
+    /// Number among the processors that the guest sees, from 0: the first contexts of all cores, then the second ones.
     pub processor: u16,
     /// The core, from 0.
     pub core: CoreId,
@@ -63,7 +62,7 @@ pub enum FlushReason {
     Serialization,
 }
 
-/// What a core does in a cycle in which nothing commits.
+/// State of a core in a cycle without commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// The oldest instruction of the reorder buffer is not complete.
@@ -108,7 +107,7 @@ pub struct Stretch {
     pub first_cycle: u64,
     /// How many there are, at least one.
     pub cycles: u64,
-    /// What the core does in them.
+    /// State of the core in these cycles.
     pub state: State,
     /// Address of the oldest instruction in the reorder buffer, or of the next one to enter it as far as the
     /// core knows it then: fetch may still be on its way to another one.
@@ -123,8 +122,8 @@ impl Stretch {
     }
 }
 
-/// What happened to an instruction, as a set of events. A plain word: each commit that is observed makes one, and
-/// observers look it up in hash maps.
+/// Events of an instruction, as a set. A plain word: each commit that is observed makes one, and observers look it up
+/// in hash maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventSet(u16);
 
@@ -143,9 +142,9 @@ impl EventSet {
     pub const FORWARDED: EventSet = EventSet(1 << 4);
     /// A load waited for an older store.
     pub const STORE_WAIT: EventSet = EventSet(1 << 5);
-    /// It was mispredicted.
+    /// The instruction was mispredicted.
     pub const MISPREDICTED: EventSet = EventSet(1 << 6);
-    /// It ran again since it had read before an older store.
+    /// The instruction ran again since it had read before an older store.
     pub const REPLAYED: EventSet = EventSet(1 << 7);
     /// The front-end waited for the instruction cache before it.
     pub const L1I_MISS: EventSet = EventSet(1 << 8);
@@ -153,9 +152,9 @@ impl EventSet {
     pub const ITLB_MISS: EventSet = EventSet(1 << 9);
     /// A store found the store queue full.
     pub const STORE_QUEUE_FULL: EventSet = EventSet(1 << 10);
-    /// It serialized the pipeline.
+    /// The instruction serialized the pipeline.
     pub const SERIALIZED: EventSet = EventSet(1 << 11);
-    /// It trapped.
+    /// The instruction trapped.
     pub const TRAPPED: EventSet = EventSet(1 << 12);
     /// The BTB did not know the taken branch in front of it.
     pub const BTB_MISS: EventSet = EventSet(1 << 13);
@@ -195,7 +194,7 @@ impl EventSet {
         EventSet(self.0 | other.0)
     }
 
-    /// These events if they happened, else none.
+    /// This set if `happened`, else the empty one.
     #[inline(always)]
     #[must_use]
     pub const fn when(self, happened: bool) -> EventSet {
@@ -242,7 +241,7 @@ impl EventSet {
         missed.with(EventSet::DTLB_MISS.when(access.tlb_miss))
     }
 
-    /// What a stretch says of the instruction to which its cycles belong.
+    /// Events that a stretch implies for the instruction to which its cycles belong.
     #[must_use]
     pub fn of_stretch(state: State) -> EventSet {
         match state {
@@ -272,21 +271,21 @@ pub struct Commit {
     pub program: u32,
     /// In which cycle.
     pub cycle: u64,
-    /// Its place among all committed instructions, from 1.
+    /// Place among all committed instructions, from 1.
     pub position: u64,
-    /// Its address (of the trigger, inside an expansion).
+    /// Address (of the trigger, inside an expansion).
     pub pc: u64,
-    /// Its position in an expansion.
+    /// Position in an expansion.
     pub disepc: DisePc,
-    /// Its origin.
+    /// Origin of the instruction.
     pub origin: Origin,
-    /// What it is.
+    /// Class of the instruction.
     pub class: OpClass,
     /// Bytes from its address to that behind it.
     pub length: u8,
     /// When it was dispatched.
     pub dispatch_cycle: u64,
-    /// What happened to it in the back-end: levels that it missed, a misprediction.
+    /// Events in the back-end: levels that the instruction missed, a misprediction.
     pub events: EventSet,
     /// Effective address of a memory instruction; of others it says nothing.
     pub addr: u64,
@@ -313,7 +312,7 @@ pub struct Stored {
     pub addr: u64,
     /// Bytes.
     pub size: u8,
-    /// What is stored, in as many low bytes.
+    /// Stored value, in as many low bytes.
     pub value: u64,
 }
 
@@ -339,8 +338,8 @@ pub struct TrapTaken {
     pub program: u32,
     /// In which cycle.
     pub cycle: u64,
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u64,
-    /// Its position in an expansion.
+    /// Position in an expansion.
     pub disepc: DisePc,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Params {
     pub reservation_stations: u32,
     /// Zero: floating-point instructions have no queue of their own.
     pub fp_queue: u32,
-    /// What an instruction takes in the queue of floating-point instructions: 1, or 0 without one.
+    /// Places that an instruction takes in the queue of floating-point instructions: 1, or 0 without one.
     pub fp_queue_place: u32,
     /// Kinds of instructions that something beside reorder buffer and stations may keep out.
     pub limited_kinds: u8,
@@ -74,7 +74,7 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// What a program reads as its counters in a cycle, behind `instret` of its instructions: cycles, and nanoseconds by
+    /// Counters as a program reads them in a cycle, behind `instret` of its instructions: cycles, and nanoseconds by
     /// the clock of the machine.
     pub fn guest_counters(&self, process: &Process, cycle: u64, instret: u64) -> GuestCounters {
         let counters = GuestCounters {

@@ -10,8 +10,8 @@ use super::{Cause, Commit, ContextId, IssueStall, Pipe, Squash, Stored, Stretch,
 pub struct StageRecord {
     /// Where.
     pub context: ContextId,
-    /// Its place in the order of the path it was on. A squash takes numbers back, and the right path
-    /// gets them again. Instructions squashed before decode have none (0).
+    /// Place in the order of the path that the instruction was on. A squash takes numbers back, and the right path gets
+    /// them again. Instructions squashed before decode have none (0).
     pub seq: u64,
     /// Address (of the trigger, for a replacement instruction).
     pub pc: u64,
@@ -19,9 +19,9 @@ pub struct StageRecord {
     pub disepc: hps_sim_core::ids::DisePc,
     /// The instruction.
     pub inst: hps_sim_core::inst::Inst,
-    /// It belongs to the program: neither inserted nor part of a handler.
+    /// Whether the instruction belongs to the program: neither inserted nor part of a handler.
     pub is_program: bool,
-    /// It is part of a handler.
+    /// Whether the instruction is part of a handler.
     pub is_handler: bool,
     /// Fetched.
     pub fetch_cycle: u64,
@@ -37,14 +37,14 @@ pub struct StageRecord {
     pub end_cycle: u64,
     /// Squashed rather than committed.
     pub squashed: bool,
-    /// It was mispredicted and turned fetch when it resolved.
+    /// Whether the instruction was mispredicted and turned fetch when it resolved.
     pub mispredicted: bool,
-    /// What its completion waited for longest (loads: the level that served it).
+    /// Cause of the longest wait of its completion (loads: the level that served it).
     pub cause: Cause,
     /// The pipe in which it issued; only a core with issue slots has them.
     pub pipe: Option<Pipe>,
-    /// What delayed it on its way to the window, if something did: a miss or redirect in front of it. Otherwise
-    /// [`Cause::Frontend`].
+    /// Cause that delayed the instruction on its way to the window: a miss or redirect in front of it.
+    /// [`Cause::Frontend`] if nothing did.
     pub gap: Cause,
     /// Why, on a core that issues in order, it did not issue in the last cycle in which it was the
     /// oldest that had not.

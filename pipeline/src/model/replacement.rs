@@ -1,4 +1,4 @@
-//! What follows a replacement instruction.
+//! Successors of replacement instructions.
 
 use hps_sim_core::editor::{DecodeEditor, Replacement};
 use hps_sim_core::ids::DisePc;
@@ -15,15 +15,15 @@ pub(crate) enum Ends {
     Calls,
 }
 
-/// What decode knows of a replacement instruction that it sends on.
+/// Successor of a replacement instruction that decode sends on.
 pub(crate) struct Sent {
-    /// What follows if nothing is mispredicted: an address, and a position in the expansion there.
+    /// Next instruction if nothing is mispredicted: an address, and a position in the expansion there.
     pub next: (u64, DisePc),
     pub ends: Ends,
 }
 
-/// What follows the replacement instruction at position `here` of the trigger at `pc`, behind which lies
-/// `fallthrough`, and fetch went to `fetched_next`.
+/// Successor of the replacement instruction at position `here` of the trigger at `pc`, behind which lies `fallthrough`,
+/// and fetch went to `fetched_next`.
 pub(crate) fn sent(
     r: &Replacement,
     here: DisePc,

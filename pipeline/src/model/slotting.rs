@@ -17,9 +17,9 @@
 //! | copies of signs | FA or FM |
 //!
 //! After the Alpha 21164 Hardware Reference Manual, section 2.3 ("Scheduling and Issuing Rules").
-//! What the 21164 does not have is assumed: integer division runs where multiplication does, fused
-//! multiplication in FM, square roots and moves between register files in FA, DISE's own branches
-//! in E1. Instructions that the manual gives no pipe (UNOP) take one as what they decode to.
+//! Assumptions fill in operations that the 21164 does not have: integer division runs where multiplication does, fused
+//! multiplication in FM, square roots and moves between register files in FA, DISE's own branches in E1. Instructions
+//! that the manual gives no pipe (UNOP) take one as the instructions that they decode to.
 
 use super::Pipe;
 use hps_sim_core::inst::{Op, OpClass};
@@ -29,7 +29,7 @@ const E1: u8 = Pipe::E1.bit();
 const FA: u8 = Pipe::FA.bit();
 const FM: u8 = Pipe::FM.bit();
 
-/// What issue in order asks about an operation.
+/// Properties of an operation that matter to issue in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Traits {
     /// Pipes that take it, as bits.
@@ -197,7 +197,7 @@ mod tests {
             (&["sd", "ld"], &[E0]),
             (&["ld", "sd"], &[E0]),
             (&["sd", "sltu", "bne"], &[E0, E1]),
-            // What may go to both pipes makes room for what may not.
+            // Instructions that may go to both pipes make room for those that may not.
             (&["add", "sll"], &[E1, E0]),
             (&["add", "bne"], &[E0, E1]),
             (&["sll", "srl"], &[E0]),

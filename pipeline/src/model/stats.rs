@@ -1,4 +1,4 @@
-//! What a timed run counts. Names are those under which the counters are reported.
+//! Counters of a timed run. Names are those under which the counters are reported.
 
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};

@@ -7,7 +7,7 @@ use crate::predict::{BranchKind, Predicted};
 /// Where fetch went if it could not know: no instruction lies at an odd address.
 pub(crate) const UNKNOWN_TARGET: u64 = 1;
 
-/// What kind of transfer the branch unit is asked about; none for anything else.
+/// Kind of a transfer for the branch unit; none for other instructions.
 #[inline]
 pub(crate) fn branch_kind(class: OpClass) -> Option<BranchKind> {
     Some(match class {

@@ -1,4 +1,4 @@
-//! What a counter of the PMU counts.
+//! Events that a counter of the PMU counts.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,8 +7,8 @@ use hps_sim_core::process::HardwareEvents;
 
 use crate::model::CoreStats;
 
-/// What a counter counts: cycles, instructions of the program that commit, any other event among
-/// [`CoreStats::COUNTERS`], by its name there, or misses of the core's own caches and TLBs. Files hold the name.
+/// Event of a counter: cycles, instructions of the program that commit, any other event among [`CoreStats::COUNTERS`],
+/// by its name there, or misses of the core's own caches and TLBs. Files hold the name.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     name: &'static str,
@@ -33,7 +33,7 @@ const MISSES: [(&str, ReadCaches); 4] = [
     ("dtlb.miss_events", |events| events.dtlb_misses),
 ];
 
-/// What all counters of a core read.
+/// Readings for all counters of a core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Readings<'a> {
     pub core: &'a CoreStats,
@@ -93,7 +93,7 @@ impl Event {
         Ok(Event { name, read })
     }
 
-    /// Its name.
+    /// Name of the event.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name

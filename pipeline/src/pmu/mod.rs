@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CounterConfig {
-    /// What it counts.
+    /// Event that the counter counts.
     pub event: Event,
     /// Events from one overflow to the next: at least one; with a `spread`, the least number of them.
     pub period: u64,
@@ -40,7 +40,7 @@ pub struct CounterConfig {
     /// From the overflow to the cycle in which the counter raises its line, in cycles.
     #[serde(default)]
     pub skid_cycles: u64,
-    /// It counts in turns with others, as events do that share one counter; `None`: always.
+    /// Turns with other events that share the counter; `None`: it counts always.
     #[serde(default)]
     pub turns: Option<Turns>,
 }
@@ -90,7 +90,7 @@ impl CounterConfig {
 /// Why there is no such PMU.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PmuError {
-    /// It counts nothing.
+    /// The PMU has no counter.
     #[error("a PMU without counters raises no interrupt")]
     NoCounter,
     /// A period of no event.
@@ -106,9 +106,9 @@ pub enum PmuError {
     LatePhase {
         /// The number of the counter.
         counter: usize,
-        /// Its phase.
+        /// Phase of the counter.
         phase: u64,
-        /// Its period.
+        /// Period of the counter.
         period: u64,
     },
     /// Turns that nobody can have, or of a timer.
@@ -120,7 +120,7 @@ pub enum PmuError {
     BadTurns {
         /// The number of the counter.
         counter: usize,
-        /// Its turns.
+        /// Turns of the counter.
         turns: Turns,
     },
     /// A period that no run comes to the end of.
@@ -131,9 +131,9 @@ pub enum PmuError {
     TooLong {
         /// The number of the counter.
         counter: usize,
-        /// Its period.
+        /// Period of the counter.
         period: u64,
-        /// Its spread.
+        /// Spread of the counter.
         spread: u64,
     },
 }
@@ -150,7 +150,7 @@ pub(crate) struct Pending {
     pub overflow_cycle: u64,
     /// The cycle in which it raised its line.
     pub raised_cycle: u64,
-    /// What it has counted.
+    /// Events that the counter has counted.
     pub count: u64,
 }
 
@@ -165,7 +165,7 @@ pub struct Pmu {
 struct Counter {
     config: CounterConfig,
     random: Random,
-    /// What it read when it was started, when it was looked at last, and when it overflows next.
+    /// Readings when the counter was started, when it was looked at last, and when it overflows next.
     start: u64,
     seen: u64,
     next: u64,
@@ -319,10 +319,10 @@ impl Counter {
         period + self.random.below(spread + 1)
     }
 
-    /// It reads `value` at the end of cycle `to`, and read what it was seen at at the end of cycle `from`.
+    /// Counts up to `value`, the reading at the end of cycle `to`. The last seen reading is of the end of cycle `from`.
     fn count(&mut self, value: u64, from: u64, to: u64) {
         if self.config.turns.is_some_and(|turns| !turns.counts_in(to)) {
-            // What happens in the turns of others moves the overflow back.
+            // Events in the turns of others move the overflow back.
             self.next += value - self.seen;
             self.seen = value;
             return;

@@ -1,4 +1,4 @@
-//! What a counter counts that programs read (`hpmcounter`), and whose events they are.
+//! Events of the counters that programs read (`hpmcounter`), and whose events they are.
 
 use crate::config::MachineConfig;
 use crate::memsys::MemoryStats;
@@ -27,7 +27,7 @@ pub(crate) fn selected(machine: &MachineConfig) -> Result<Box<[Selection]>, Stri
     parsed.collect()
 }
 
-/// What a counter counts.
+/// Event of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Selection {
     /// An event of the context that reads.
@@ -44,7 +44,7 @@ impl Selection {
     /// Reads `EVENT`, `EVENT of core` or `EVENT of processor N`.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// The problem, in words.
     pub fn parse(text: &str) -> Result<Selection, String> {
         let (name, of) = match text.split_once(" of ") {
             None => (text, None),

@@ -1,4 +1,4 @@
-//! What predictor tables hold, for those who look at it.
+//! Contents of predictor tables, for observers.
 
 use super::counters::Counters;
 use super::direction::Direction;

@@ -5,7 +5,7 @@
 const IN_FLIGHT: usize = 256;
 /// The longest time that is kept, in branches.
 const LONGEST: u32 = 127;
-/// What is assumed before a core has run, in branches: a pipeline and a window half full.
+/// Delay that is assumed before a core has run, in branches: a pipeline and a window half full.
 const AT_FIRST: u32 = 8;
 /// Weight of an observation in the mean.
 const WEIGHT: u32 = 16;
@@ -31,7 +31,7 @@ pub(super) struct Delay {
     tail: u32,
 }
 
-/// What is known of a slot: together and aligned, since warming needs all of it for each branch.
+/// State of a slot: together and aligned, since warming needs all of it for each branch.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(16))]
 struct Slot {
@@ -99,7 +99,7 @@ impl Delay {
         self.slots.iter_mut().for_each(|slot| slot.next &= !FRESH);
     }
 
-    /// What was observed since, among what was before.
+    /// Observations since [`Delay::watch`], among those from before.
     pub fn seen(&self) -> Seen {
         let slots = self.slots.iter().enumerate();
         let fresh = slots.filter(|(_, slot)| slot.next & FRESH != 0);
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(lacking(&delay, 0), 0);
         delay.pass(0, true, true);
         assert_eq!(lacking(&delay, 0), 1);
-        // It could commit at once, but not before what is older.
+        // The branch could commit at once, but not before older ones.
         delay.pass(1, true, true);
         assert_eq!((lacking(&delay, 0), lacking(&delay, 1)), (1, 1));
         delay.pass(1, true, true);

@@ -23,7 +23,7 @@ pub(super) struct Histories<'a> {
     pub folds: &'a Folds,
 }
 
-/// What a predictor with folded histories keeps of a prediction until it is trained with the outcome.
+/// Data that a predictor with folded histories keeps of a prediction until it is trained with the outcome.
 pub(super) type Memo = [u8; 8];
 
 /// A predictor of directions. Its tables change only in `train`, which is called at commit, in program order.

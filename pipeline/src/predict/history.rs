@@ -60,9 +60,9 @@ struct Table {
 /// All histories.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    /// What a checkpoint copies.
+    /// State that a checkpoint copies.
     pub state: HistoryState,
-    /// What it copies of a history that [has folded parts](Self::is_folded).
+    /// Folds that a checkpoint copies of a history that [has folded parts](Self::is_folded).
     pub folds: Folds,
     tables: [Table; MAX_TABLES],
     table_count: usize,

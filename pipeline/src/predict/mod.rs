@@ -36,7 +36,7 @@ use history::{Folds, HistoryState};
 use ras::RasState;
 use tournament::TournamentPrediction;
 
-/// What a control transfer is to the predictor.
+/// Kind of a control transfer for the predictor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchKind {
     /// Conditional and direct.

@@ -1,4 +1,4 @@
-//! What follows the predicted path: histories and the return address stack of a hardware context.
+//! State along the predicted path: histories and the return address stack of a hardware context.
 
 use hps_sim_core::likely::seldom;
 

@@ -5,7 +5,7 @@ use crate::config::RasRepair;
 /// Pushes that can be taken back: more than calls can be in flight, a power of two.
 const LOG_ENTRIES: usize = 8192;
 
-/// What a checkpoint holds of the stack.
+/// State of the stack that a checkpoint holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RasState {
     top_value: u64,

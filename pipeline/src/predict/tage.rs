@@ -46,7 +46,7 @@ impl Entry {
     }
 }
 
-/// What a prediction was made of; training needs it.
+/// Parts of a prediction; training needs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct TagePrediction {
     taken: bool,

@@ -12,18 +12,18 @@ use crate::by_cycle::{Chip, Learned, Warm};
 use crate::config::MachineConfig;
 use crate::model::{CoreStats, CpiStack};
 
-/// What a unit gave.
+/// Result of a unit.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    /// What was measured, if the whole unit was timed.
+    /// Measurement, if the whole unit was timed.
     pub measured: Option<Measured>,
     /// Instructions that ran on the chip, warm-up included.
     pub instructions: u64,
-    /// What only a chip can know.
+    /// State that only a chip can learn.
     pub learned: Learned,
 }
 
-/// What was measured in a unit.
+/// Measurement of a unit.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub cycles: u64,
@@ -47,7 +47,7 @@ pub(super) struct Lane<E: DecodeEditor> {
 
 /// Where a unit begins.
 pub(super) struct Start<'a, E> {
-    /// Its number.
+    /// Number of the unit.
     pub unit: u64,
     /// The program, and its clocks.
     pub source: &'a mut Process,

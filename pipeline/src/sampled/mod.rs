@@ -33,7 +33,7 @@ pub struct Head {
     pub events: WarmEvents,
 }
 
-/// What was measured.
+/// Measurements of a sampled run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Samples {
     /// The beginning of the run, if it was timed whole ([`SamplingPlan::head`]).
@@ -43,10 +43,10 @@ pub struct Samples {
     /// Instructions of sequences and handlers that committed in each whole unit; zeros without an
     /// editor.
     pub unit_inserted: Vec<u64>,
-    /// What functional warming met in the instructions of each whole unit: an estimate of the mean cycles
-    /// may rest on it, since it is known for the whole run.
+    /// Events of functional warming in the instructions of each whole unit: an estimate of the mean cycles may rest on
+    /// them, since they are known for the whole run.
     pub unit_events: Vec<WarmEvents>,
-    /// What functional warming met in the whole run so far.
+    /// Events of functional warming in the whole run so far.
     pub events: WarmEvents,
     /// Commit slots of all units together, each from the commit in front of its first instruction to that of
     /// its last one. Units begin and end within cycles: the slots of one differ from the commit width times
@@ -214,7 +214,7 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
         self.functional.retired
     }
 
-    /// What was measured so far.
+    /// Measurements so far.
     #[must_use]
     pub fn samples(&self) -> &Samples {
         &self.samples
@@ -337,7 +337,7 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
         }
     }
 
-    /// What the units taught that are known when the next one begins.
+    /// Trains warming with the results of those units that are known when the next one begins.
     fn teach(&mut self, crew: &Crew<E>) {
         while known_from(self.untaught) <= self.next {
             while !self.units.contains_key(&self.untaught) {

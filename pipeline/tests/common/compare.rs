@@ -68,7 +68,7 @@ impl Probe for Stream {
 
 impl PipelineProbe for Stream {}
 
-/// What a run left behind.
+/// State that a run left behind.
 pub struct Outcome {
     pub stop: Stop,
     pub hart: Hart,
@@ -98,8 +98,8 @@ impl Outcome {
         Outcome::functional(process, NoEditor, limit)
     }
 
-    /// What the pipeline left behind. A run that stopped at its limit is brought to the boundary
-    /// of the last committed instruction first.
+    /// State that the pipeline left behind. A run that stopped at its limit is brought to the boundary of the last
+    /// committed instruction first.
     pub fn of_core<E: DecodeEditor>(core: &mut Chip<E, Stream>, stop: Stop) -> Outcome {
         if stop == Stop::Limit {
             core.drain_to_boundary();

@@ -1,5 +1,5 @@
-//! What the tests of the pipeline share: programs from assembly text, runs with records of every
-//! instruction, comparison with the functional machine.
+//! Helpers that the tests of the pipeline share: programs from assembly text, runs with records of every instruction,
+//! comparison with the functional machine.
 #![allow(dead_code)] // each test crate uses a part of it
 
 pub mod assemble;

@@ -35,7 +35,7 @@ const INTEGER: [&str; 12] = [
 ];
 const FLOAT: [&str; 8] = ["ft0", "ft1", "ft2", "ft3", "fa0", "fa1", "fa2", "fa3"];
 
-/// What a program may contain.
+/// Contents that a program may have.
 #[derive(Clone, Copy)]
 pub struct Mix {
     /// Iterations of the outer loop.

@@ -1,4 +1,4 @@
-//! What a wrong path writes and reads, and what loads lose to stores in front of them.
+//! Reads and writes of wrong paths, and the commit slots that loads lose to stores in front of them.
 
 use super::*;
 

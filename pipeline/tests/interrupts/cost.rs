@@ -1,4 +1,4 @@
-//! What an interrupt costs, and where it is taken, against the records of every instruction.
+//! Cost of an interrupt, and the boundary at which it is taken, against the records of every instruction.
 
 use hps_pipeline::config::{MachineConfig, Scheduling};
 use hps_pipeline::core::StageRecord;
@@ -82,7 +82,7 @@ fn assert_as_the_keys_say(
         } else {
             assert_eq!(taken.cycle, before.end_cycle, "{what}");
             assert!(taken.cycle >= taken.recognized_cycle, "{what}");
-            // It is the first boundary.
+            // The interrupt is taken at the first boundary.
             for earlier in &mine[1..] {
                 assert!(earlier.end_cycle < taken.recognized_cycle, "{what}");
             }
@@ -112,7 +112,7 @@ fn assert_as_the_keys_say(
     }
 }
 
-/// It executes when it is dispatched, with nothing else in flight.
+/// Whether an instruction executes when it is dispatched, with nothing else in flight.
 fn is_alone(record: &StageRecord) -> bool {
     use hps_sim_core::inst::OpClass;
     matches!(

@@ -67,7 +67,7 @@ fn a_counter_overflows_with_its_event() {
                 .map(|r| r.end_cycle)
                 .collect();
             let interrupts = traced.interrupts().expect("attached");
-            // What overflows while an earlier overflow waits is lost.
+            // Overflows while an earlier overflow waits are lost.
             let mut overflows = events
                 .iter()
                 .skip(period as usize - 1)
@@ -126,7 +126,7 @@ fn an_interrupt_waits_while_another_is_handled() {
                 taken > 100 && taken <= program,
                 "{taken} of {program} on {name}"
             );
-            // What has overflowed since the last handler returned has not been counted yet.
+            // Overflows since the last handler returned have not been counted yet.
             let overflows = core.stats().cycles / 53;
             let known = interrupts.log().last().expect("many").cycle / 53;
             assert!((known..=overflows).contains(&(taken + lost)), "{name}");

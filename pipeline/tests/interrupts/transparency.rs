@@ -173,7 +173,7 @@ fn a_program_ends_with_its_line_pending() {
     let program = crate::common::Program::new(text, 8);
     for name in crate::common::single_core_presets() {
         let config = preset(name);
-        // It overflows in the first cycle, and is recognized behind the end.
+        // The counter overflows in the first cycle, and the interrupt is recognized behind the end.
         let counters = [CounterConfig {
             skid_cycles: 1 << 40,
             ..CounterConfig::timer(1)

@@ -64,7 +64,7 @@ fn a_misprediction_costs_the_depth_of_the_pipeline() {
             assert_eq!(lost, u64::from(m.min_mispredict_penalty_cycles()), "{name}");
             let extra = u64::from(m.branch.mispredict_extra_cycles);
             assert_eq!(to.fetch_cycle, from.complete_cycle + extra, "{name}");
-            // As a loop: fetch to execute of a count and its branch, one after the other.
+            // Period of a loop: fetch to execute of a count and its branch, one after the other.
             let m_loop = |n| cycles(&m, "", "", n);
             let period = m.min_mispredict_penalty_cycles() + 1 + m.units.int_alu.latency_cycles;
             assert_eq!(m_loop(200) - m_loop(100), 100 * u64::from(period), "{name}");

@@ -149,8 +149,8 @@ fn independent_instructions_are_bound_by_the_width_or_by_their_units() {
                 ),
             );
             let issued = &issues(run.last_iteration("main"))[64..128];
-            // So many start in so many cycles, whichever is less: the width of the machine, or
-            // one on each unit of the pool every interval.
+            // Issue rate as instructions in cycles, the lower one of two limits: the width of the machine, or one
+            // instruction on each unit of the pool every interval.
             let (units, interval) = (pool(&m, &unit.pool), u64::from(unit.interval_cycles));
             let (count, cycles) = if units < width(&m) * interval {
                 (units, interval)

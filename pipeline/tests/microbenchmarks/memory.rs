@@ -239,7 +239,7 @@ fn completions(run: &Run) -> Vec<u64> {
         .collect()
 }
 
-/// What caches with these hit times add to a miss.
+/// Cycles that caches with these hit times add to a miss.
 fn looked_up(m: &MachineConfig, hit_cycles: u32) -> u32 {
     match m.memory.miss_adds_hit_cycles {
         true => hit_cycles,

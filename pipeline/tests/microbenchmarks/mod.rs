@@ -133,7 +133,7 @@ fn dispatch_to_commit(m: &MachineConfig, latency: u64) -> u64 {
         + u64::from(m.window.complete_to_commit_cycles)
 }
 
-/// What bounds the instructions of a cycle, whatever they are.
+/// Bound on the instructions of a cycle, whatever they are.
 fn width(m: &MachineConfig) -> u64 {
     let widths = [
         m.fetch.fetch_width_insts,

@@ -1,5 +1,5 @@
-//! What the Alpha presets have beside the others: issue queues by kind, latencies of single
-//! operations, longer loads into floating-point registers.
+//! Features of the Alpha presets beside the others: issue queues by kind, latencies of single operations, longer loads
+//! into floating-point registers.
 
 use hps_pipeline::core::StageRecord;
 use hps_sim_core::inst::OpClass;
@@ -28,7 +28,7 @@ fn most_waiting(run: &Run, kind: impl Fn(&StageRecord) -> bool) -> i64 {
         changes.push((r.dispatch_cycle, 1));
         changes.push((r.issue_cycle.min(r.end_cycle), -1));
     }
-    // What leaves in a cycle leaves before others enter.
+    // Instructions that leave in a cycle leave before others enter.
     changes.sort_unstable();
     let (mut waiting, mut most) = (0, 0);
     for (_, change) in changes {

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Events per something: misses per instruction, cycles per instruction, samples per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
-    /// What is counted.
+    /// Events in the numerator.
     pub events: u64,
-    /// What it is counted per.
+    /// Events in the denominator.
     pub base: u64,
 }
 

@@ -12,8 +12,8 @@ use crate::unit::Unit;
 
 /// A document of any kind, for commands that learn the kind from the file.
 ///
-/// What makes sense for every kind is a method; [`Self::downcast_ref`] gives the document of one
-/// kind and unit.
+/// Operations that make sense for every kind are methods; [`Self::downcast_ref`] gives the document of one kind and
+/// unit.
 #[derive(Debug)]
 pub struct AnyProfileDocument(Box<dyn Document>);
 

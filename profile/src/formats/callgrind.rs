@@ -199,7 +199,7 @@ impl Names {
             Some(identity) => (identity.file(profile), identity.name(profile)),
             None => ("", UNKNOWN.to_owned()),
         };
-        // What callgrind itself writes for unknown files.
+        // Callgrind's own name for unknown files.
         let file = if file.is_empty() { "???" } else { file };
         let file = self.files.name(&one_line(file));
         (file, self.functions.name(&one_line(&name)))

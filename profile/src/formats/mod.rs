@@ -49,7 +49,7 @@ pub enum Format {
     LlvmSamples,
 }
 
-/// What there is to say about a format.
+/// Description of a format.
 struct Entry {
     format: Format,
     name: &'static str,

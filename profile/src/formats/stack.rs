@@ -1,4 +1,4 @@
-//! What the writers share: frames of a stack, names, and tables of texts.
+//! Helpers that the writers share: frames of a stack, names, and tables of texts.
 
 use rustc_hash::FxHashMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Active {
     pub inlined: bool,
 }
 
-/// What makes two frames one function: the function, or the location if no function is known.
+/// Identity of a frame's function: the function, or the location if no function is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Identity {
     Function(FunctionId),
@@ -140,7 +140,7 @@ impl Texts {
     }
 }
 
-/// What is known of a profile's origin, `name: value` each, without what is not known.
+/// Known facts about a profile's origin, `name: value` each.
 pub(super) fn origin(profile: &SymbolizedProfile) -> Vec<String> {
     let header = profile.header();
     let mut known: Vec<String> = [

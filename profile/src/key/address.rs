@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// What is wrong with a text that [`parse`] refuses.
+/// Error message for a text that [`parse`] refuses.
 pub(super) fn bad_address(text: &str) -> String {
     format!(
         "`{text}` is not an address: write up to 16 hexadecimal digits after 0x, such as 0x1f04"

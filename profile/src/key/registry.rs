@@ -58,7 +58,7 @@ impl KeyRegistry {
         .with::<TimeSlice>()
     }
 
-    /// These keys and `K`, which takes the place of a key of the same kind.
+    /// This registry with `K`, which replaces a key of the same kind.
     #[must_use]
     pub fn with<K: ProfileKey>(mut self) -> Self {
         self.entries.retain(|entry| entry.kind != K::KIND);

@@ -1,14 +1,14 @@
 //! The inside of a rule that is expected behind a pending match.
 //!
 //! If a pending match ends in front of a rule, the terminals that follow are likely to be that rule's.
-//! As long as they are, none of the symbols, digrams and matches of which the published algorithm
-//! builds the rule needs to be made: it is enough to know how far they are, in the rule, in the rule
-//! inside it that comes next, and so on. [`Sequitur::spill`] makes them when something else comes.
+//! While they are, none of the symbols, digrams and matches of which the published algorithm builds the rule needs to
+//! be made: it is enough to know how far they are, in the rule, in the rule inside it that comes next, and so on.
+//! [`Sequitur::spill`] makes them when something else comes.
 //!
-//! What has to be looked up is only whether the published algorithm would build something else. The
-//! first symbol of a body, while the second one is not complete yet, stands beside what is built of
-//! that one, first a terminal, then perhaps a rule. Such a pair must not be known. From the second
-//! symbol on, there is a rule to the left that is used nowhere else.
+//! The only lookup left is whether the published algorithm would build something else. The first symbol of a body,
+//! while the second one is not complete yet, stands beside what is built of that one, first a terminal, then perhaps a
+//! rule. Such a pair must not be known. From the second symbol on, there is a rule to the left that is used nowhere
+//! else.
 
 use super::arena::Node;
 use super::code::{self, Code};
@@ -71,7 +71,7 @@ impl Sequitur {
             return false;
         }
         let depth = self.descent.len();
-        // What is true of a rule is true of the one that its body begins with.
+        // If a rule's expansion begins with `terminal`, so does that of the rule that its body begins with.
         while let Some(guard) = code::rule(expected) {
             let Node { symbol, next, .. } = *self.node(guard);
             debug_assert!(begins(symbol));

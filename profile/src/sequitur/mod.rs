@@ -59,7 +59,7 @@ mod code {
     /// Whether a symbol can be one half of a digram.
     #[inline]
     pub fn pairs(symbol: Code) -> bool {
-        // What is neither lies between the two.
+        // Guards, terminators, freed and pending symbols lie between terminals and rules.
         symbol.wrapping_sub(TERMINALS) >= RULE - TERMINALS
     }
 }
@@ -197,7 +197,7 @@ impl Sequitur {
                 }
             }
             let numbers = &numbers[..chunk.len()];
-            // What repeats a rule is followed without the digrams' table.
+            // Terminals that repeat a rule are followed without the digrams' table.
             if std::mem::take(&mut self.lookups) * 4 >= numbers.len() {
                 self.bring_near(numbers);
             }

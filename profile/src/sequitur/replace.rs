@@ -1,10 +1,9 @@
 //! The published algorithm, one digram at a time.
 //!
-//! What the published code does by recursion is a stack of nodes here whose digram may have become
-//! a duplicate. A node on that stack may be freed or reused before its turn: checking a live digram
-//! once too often does no harm, and a freed node is recognized. The published code also lets a
-//! digram that comes into being when a rule is expanded overwrite an equal one elsewhere; here it is
-//! checked like any other, so that uniqueness holds without exception.
+//! The recursion of the published code is a stack here, of nodes whose digram may have become a duplicate. A node on
+//! that stack may be freed or reused before its turn: checking a live digram once too often does no harm, and a freed
+//! node is recognized. The published code also lets a digram that comes into being when a rule is expanded overwrite an
+//! equal one elsewhere; here it is checked like any other, so that uniqueness holds without exception.
 //!
 //! Three cases are handled although no input tried so far (tens of thousands of random ones) leads
 //! to them: the left neighbour in `Sequitur::forget`, the newer digram as a whole body and the

@@ -222,7 +222,7 @@ impl Sequitur {
             self.digrams
                 .insert_at(deferred.slot, deferred.hash, deferred.node);
             if deferred.hash == hash || slots != self.digrams.memory_bytes() {
-                // It may be the same digram, overlapping, or the table may have grown.
+                // The digram may equal the deferred one and overlap it, or the table may have grown.
                 if let Err(slot) = self.find_digram(hash, left, symbol) {
                     self.deferred = Some(Deferred {
                         slot,

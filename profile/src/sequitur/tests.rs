@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What is pushed: a terminal, or `None` for a terminator.
+/// Pushed symbols: a terminal, or `None` for a terminator.
 type Input = Vec<Option<u64>>;
 
 fn build(input: &[Option<u64>]) -> Sequitur {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::fraction::Fraction;
 use crate::sequitur::Sequitur;
 
-/// What makes a stream hot, and how much memory the analysis may take.
+/// Conditions for a hot stream, and the memory that the analysis may take.
 ///
 /// The thresholds of heat are relative to the trace that is analysed: a sampled trace is judged by
 /// its own length, so that it finds the same streams with a hundredth of the references.
@@ -27,7 +27,7 @@ pub struct StreamConfig {
     /// rules of a loop as long as the loop lasts, so that a short burst sees `abc` where the whole
     /// trace has `abcabcabcabc`; with this the two are the same member.
     pub fold_repetitions: bool,
-    /// What becomes of rules of one grammar that produce the same sequence, which Sequitur can have. Default
+    /// Treatment of rules of one grammar that produce the same sequence, which Sequitur can have. Default
     /// [`EqualRules::MergedByNumber`]. The publications do not say.
     #[serde(skip_serializing_if = "EqualRules::is_default")]
     pub equal_rules: EqualRules,
@@ -67,15 +67,15 @@ impl Default for StreamConfig {
     }
 }
 
-/// What becomes of rules with the same expansion. Whichever rule stands for merged ones decides which shorter streams
-/// are known inside it, and so which of them stay cold.
+/// Treatment of rules with the same expansion. Whichever rule stands for merged ones decides which shorter streams are
+/// known inside it, and so which of them stay cold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EqualRules {
-    /// They are one stream, and the rule with the lowest number stands for all: rules are numbered breadth first, from
-    /// the start rule on, each body from left to right.
+    /// Equal rules are one stream, and the rule with the lowest number stands for all: rules are numbered breadth
+    /// first, from the start rule on, each body from left to right.
     #[default]
     MergedByNumber,
-    /// They are one stream, and the rule whose expansion begins first in the trace stands for all.
+    /// Equal rules are one stream, and the rule whose expansion begins first in the trace stands for all.
     MergedByPlace,
     /// Each is judged by its own uses.
     Apart,
@@ -93,7 +93,7 @@ impl EqualRules {
 pub struct StreamConfigError {
     /// The name of the field.
     pub setting: &'static str,
-    /// What it was set to.
+    /// The given value.
     pub value: u32,
     /// The least value allowed.
     pub least: u32,

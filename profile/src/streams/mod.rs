@@ -50,7 +50,7 @@ use unique::UniqueCounter;
 pub struct StreamProfile {
     /// Each hot stream with its heat, in references.
     pub profile: Profile<DataStream>,
-    /// What is known of the trace and of the analysis.
+    /// Summary of the trace and of the analysis.
     pub summary: StreamSummary,
 }
 
@@ -87,7 +87,7 @@ pub struct HotStreamAnalyzer {
     finished: Segments,
 }
 
-/// What is kept of finished segments.
+/// Data kept of finished segments.
 #[derive(Debug, Clone)]
 struct Segments {
     candidates: Candidates,

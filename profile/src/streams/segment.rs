@@ -16,7 +16,7 @@ pub struct SegmentStream {
     pub children: Vec<(u32, u32)>,
 }
 
-/// What is kept of a segment.
+/// Data kept of a segment.
 #[derive(Debug)]
 pub struct FinishedSegment {
     /// In references.

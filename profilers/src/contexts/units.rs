@@ -26,7 +26,7 @@ impl Code {
         self.0 & Self::ONE != 0
     }
 
-    /// Its place among all.
+    /// Index of the code among all.
     fn index(self) -> usize {
         (self.0 & !Self::ONE) as usize
     }

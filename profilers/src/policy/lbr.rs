@@ -45,7 +45,7 @@ struct Record {
     cycle: u64,
 }
 
-/// What the samples have read from rings.
+/// Branch records that samples have read from rings.
 #[derive(Clone, Debug, Default)]
 pub struct BranchRecords {
     /// How often a branch was read, by address and target.

@@ -22,7 +22,7 @@ pub const PEBS_TIMED: Profiler = Profiler {
     about: "timed PEBS (Intel) on instructions with random periods: a record counts by its retire latency",
     hardware: "a record at retirement with its latency, a buffer",
     counts: Counts::Instructions,
-    // As those of PEBS, whose record holds the latency in a word that it has.
+    // Records as of PEBS: one word of its record already holds the latency.
     records: Records::Assist { words: 24 },
     is_stored: false,
     policy: || Box::<TimedPebs>::default(),

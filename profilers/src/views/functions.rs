@@ -13,9 +13,9 @@ use crate::oracle::ExactProfile;
 /// A function of a program, or what stands for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
-    /// Its first address.
+    /// First address.
     pub entry: u64,
     /// The first address behind it.
     pub end: u64,
@@ -120,7 +120,7 @@ impl FunctionMap {
         map
     }
 
-    /// What stands for the function of an address that none holds.
+    /// Stand-in for the function of an address that no function holds.
     fn unnamed_at(&self, pc: u64, entries: &[u64]) -> Function {
         let handlers = layout::HANDLER_BASE..layout::HANDLER_END;
         if handlers.contains(&pc) {
@@ -208,13 +208,13 @@ impl FunctionMap {
 /// The cycles of a function.
 #[derive(Clone, Debug)]
 pub struct FunctionTime {
-    /// Its place in the map.
+    /// Index of the function in the map.
     pub function: usize,
     /// How often it was called, as far as contexts tell.
     pub calls: u64,
     /// Instructions that committed in it.
     pub commits: u64,
-    /// Its own units.
+    /// Units of the function's own instructions.
     pub own: Stack,
     /// Units while it was on the call stack, its own included; each once, however often it recurs there.
     pub inclusive_units: u64,

@@ -9,7 +9,7 @@ use super::FunctionMap;
 use crate::beat::Key;
 use crate::oracle::ExactProfile;
 
-/// What the members of a profile are.
+/// Granularity of a profile's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Static instructions.
@@ -31,7 +31,7 @@ impl Level {
         Level::Function,
     ];
 
-    /// Its name in results and options.
+    /// Name of the level in results and options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

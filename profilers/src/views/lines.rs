@@ -15,7 +15,7 @@ pub struct LineTime {
     pub pc: u64,
     /// Instructions that committed.
     pub commits: u64,
-    /// Its units.
+    /// Units of the line.
     pub stack: Stack,
 }
 

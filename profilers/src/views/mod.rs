@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use crate::beat::Key;
 use crate::oracle::{ExactProfile, STATES, Spent};
 
-/// What cycles were spent on, in units.
+/// Units of cycles by their use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stack {
     /// Units by what they were spent on.
@@ -64,7 +64,7 @@ impl Stack {
         states
     }
 
-    /// What most units were spent on, commits aside, and how many.
+    /// Largest use of units other than commits, and its units.
     #[must_use]
     pub fn mostly(&self) -> Option<(Spent, u64)> {
         let waits = self.spent.iter().filter(|(s, _)| **s != Spent::Computing);
@@ -80,13 +80,13 @@ impl Stack {
 pub struct InstructionTime {
     /// Which.
     pub key: Key,
-    /// Its origin.
+    /// Origin of the instruction.
     pub origin: Origin,
-    /// It begins a basic block.
+    /// Whether the instruction begins a basic block.
     pub begins_block: bool,
     /// How often it committed.
     pub commits: u64,
-    /// Its units.
+    /// Units of the instruction.
     pub stack: Stack,
 }
 

@@ -9,15 +9,15 @@ use hps_sim_core::os::gate::{Asked, DescriptorKind};
 
 use crate::layout::{CALLS, Header};
 
-/// What must hold for a call to be made by a shadow; `enum guard` of `preload/layout.h`.
+/// Condition under which a shadow makes a call; `enum guard` of `preload/layout.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Guard {
-    /// It is never made: others would notice, or it could wait for them.
+    /// The call is never made: others would notice, or it could wait for them.
     Deny,
-    /// It is always made: it changes the shadow's copy of the process at most.
+    /// The call is always made: it changes the shadow's copy of the process at most.
     Plain,
-    /// It is answered with the program's own number.
+    /// The call is answered with the program's own number.
     Identity,
     /// Dispositions of signals are kept beside the kernel's.
     ActionOfSignal,
@@ -57,7 +57,7 @@ pub enum Guard {
     Limit,
 }
 
-/// What a pretended call returns; `enum pretended` of `preload/layout.h`.
+/// Result of a pretended call; `enum pretended` of `preload/layout.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Pretended {
@@ -348,7 +348,7 @@ mod tests {
             for number in row.numbers {
                 assert!(*number < CALLS && seen.insert(*number), "{number} twice");
             }
-            // What the lab does not serve falls under a policy's last line.
+            // Calls that the lab does not serve fall under a policy's last line.
             let is_known = call_named(row.name).is_some() || row.name == "arch_prctl";
             assert!(is_known, "{}", row.name);
         }

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long a shadow may take to begin once its program has ended.
 const LONGEST_START: Duration = Duration::from_millis(500);
 
-/// What followers share.
+/// State that followers share.
 pub struct Watch<'a> {
     /// The memory.
     pub region: &'a Region,
@@ -29,12 +29,12 @@ pub struct Watch<'a> {
     pub lets_finish: bool,
 }
 
-/// What a follower brings home.
+/// Results of a follower.
 #[derive(Default)]
 pub struct Followed {
-    /// What its shadows did.
+    /// Walk over the code that the shadows executed.
     pub walk: Walk,
-    /// Its shadows.
+    /// Shadows that were followed.
     pub shadows: Vec<Shadow>,
     /// Names for their addresses.
     pub symbols: Symbolizer,
@@ -168,7 +168,7 @@ impl Watch<'_> {
                 kill(slot);
             }
             if is_reaped(slot, libc::WNOHANG) {
-                // What it wrote last is read before it is forgotten.
+                // The shadow's last output is read before the shadow is forgotten.
                 is_gone = true;
                 ending = ending.or(Some(Ending::Killed));
                 continue;

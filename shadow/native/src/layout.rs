@@ -1,7 +1,8 @@
 //! The memory that the program, its shadows and the supervisor share; `preload/layout.h` says the same to C.
 //!
-//! It is a memfd sealed against shrinking, so that nothing the program does takes a mapped page away. The program can
-//! write anything into it: what is read from it is checked, and a wrong number makes a wrong profile at worst.
+//! The memory is a memfd sealed against shrinking, so that nothing the program does takes a mapped page away. The
+//! program can write anything into it: values read from it are checked, and a wrong number makes a wrong profile at
+//! worst.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -44,7 +45,7 @@ pub const RUNNING: u32 = 2;
 /// `Slot::state`: its shadow has written all it had.
 pub const ENDED: u32 = 3;
 
-/// What the whole session shares.
+/// State that the whole session shares.
 #[repr(C)]
 pub struct Header {
     /// [`MAGIC`].
@@ -90,11 +91,11 @@ pub struct Header {
     pad: AtomicU32,
     /// Actions by call, kind of descriptor, and whether it writes.
     pub policy: [[[AtomicU8; 2]; DESCRIPTORS]; CALLS],
-    /// What must hold for a call to be made.
+    /// Condition under which a call is made.
     pub guard: [AtomicU8; CALLS],
     /// The argument that is a descriptor, from 1 on; 0 for none.
     pub descriptor: [AtomicU8; CALLS],
-    /// What a pretended call returns.
+    /// Result of a pretended call.
     pub pretend: [AtomicU8; CALLS],
     /// Calls of shadows by action.
     pub calls: [[AtomicU64; ACTIONS]; CALLS],
@@ -103,9 +104,9 @@ pub struct Header {
 /// A piece of code that is entered at its start only and left at its end.
 #[repr(C)]
 pub struct Unit {
-    /// Its first address.
+    /// First address.
     pub start: AtomicU64,
-    /// Its last instruction.
+    /// Address of the last instruction.
     pub last: AtomicU64,
     /// How many instructions it has.
     pub instructions: AtomicU32,
@@ -118,7 +119,7 @@ pub struct Unit {
 pub struct Slot {
     /// [`FREE`] to [`ENDED`].
     pub state: AtomicU32,
-    /// Its process.
+    /// Process of the shadow.
     pub pid: AtomicI32,
     /// Why it ended.
     pub ending: AtomicU32,
@@ -169,7 +170,7 @@ pub struct Slot {
 /// All of it.
 #[repr(C)]
 pub struct Layout {
-    /// What the session shares.
+    /// State that the session shares.
     pub header: Header,
     pad: [u8; HEADER_BYTES - size_of::<Header>()],
     /// Slots by number.
@@ -229,7 +230,7 @@ impl Region {
         unsafe { self.at.as_ref() }
     }
 
-    /// What the session shares.
+    /// State that the session shares.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.layout().header

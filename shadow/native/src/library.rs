@@ -18,7 +18,7 @@ pub const SOURCES: [(&str, &str); 11] = [
     ("decode.h", include_str!("../preload/decode.h")),
     ("kernel.h", include_str!("../preload/kernel.h")),
 ];
-/// What the library and the supervisor share.
+/// Layout of the memory that the library and the supervisor share.
 pub const LAYOUT: (&str, &str) = ("layout.h", include_str!("../preload/layout.h"));
 
 /// A shadow runs this code in the middle of anything: it uses neither the C library nor vector registers, and asks for no

@@ -1,4 +1,4 @@
-//! What shadows cost their program: runs alone and runs with shadows in turns.
+//! Cost of shadows for their program: runs alone and runs with shadows in turns.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

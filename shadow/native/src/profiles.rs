@@ -11,7 +11,7 @@ use crate::walk::{Kind, Walk};
 /// A path: where it begins, and a hash of the addresses of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NativePath {
-    /// Its first instruction.
+    /// First instruction of the path.
     pub from: u64,
     /// The hash.
     pub number: u64,
@@ -26,7 +26,7 @@ pub struct Entered {
     pub instructions: u32,
 }
 
-/// What shadows, or a whole run, executed.
+/// Profiles of the code that shadows, or a whole run, executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profiles {
     /// Blocks, by their first and last instruction.

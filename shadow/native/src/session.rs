@@ -19,7 +19,7 @@ use crate::layout::{MAGIC, Region, SLOTS};
 use crate::profiles::Profiles;
 use crate::start::{ended, start};
 
-/// What is profiled.
+/// Mode of profiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Shadows that a timer forks.
@@ -35,7 +35,7 @@ pub enum Mode {
 pub struct Request<'a> {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// What is profiled.
+    /// Mode of profiling.
     pub mode: Mode,
     /// Shadows that are alive on average.
     pub load: f64,
@@ -46,7 +46,7 @@ pub struct Request<'a> {
     pub sample: u64,
     /// Processor time of the program between two signals of the monitor. The kernel rounds it up to its tick.
     pub period: Duration,
-    /// What becomes of system calls of shadows.
+    /// Policy for system calls of shadows.
     pub policy: &'a CompiledPolicy,
     /// Shadows that live longer are killed.
     pub longest: Duration,
@@ -58,9 +58,9 @@ pub struct Request<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// It did not say.
+    /// The shadow gave no reason.
     None,
-    /// It has run all instructions of a sample.
+    /// The shadow has run all instructions of a sample.
     Budget,
     /// The program's end.
     ProgramEnded,
@@ -68,7 +68,7 @@ pub enum Ending {
     CallEnds,
     /// A system call that the policy lets run, but that others would notice.
     CallRefused,
-    /// It would have waited for another thread.
+    /// The shadow would have waited for another thread.
     Waits,
     /// A fault, whose handler would have to run.
     Fault,
@@ -90,9 +90,9 @@ pub enum Ending {
     Closed,
     /// The program has executed another one.
     Executes,
-    /// It was killed by others.
+    /// Others killed the shadow.
     Killed,
-    /// It lived too long.
+    /// The shadow lived too long.
     Overdue,
 }
 
@@ -176,7 +176,7 @@ impl Shadow {
     }
 }
 
-/// What the monitor counted.
+/// Counts of the monitor.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Monitor {
     /// Signals.
@@ -202,17 +202,17 @@ pub struct Monitor {
     pub spared: u64,
 }
 
-/// What came of it.
+/// Results of a session.
 pub struct Session {
     /// How the program ended, in words.
     pub status: String,
-    /// Its exit code; 128 + signal if a signal ended it.
+    /// Exit code of the program; 128 + signal if a signal ended it.
     pub code: u8,
     /// From its start to its end.
     pub wall: Duration,
     /// Processor time of the program, without its shadows and children.
     pub cpu: Duration,
-    /// What the monitor counted.
+    /// Counts of the monitor.
     pub monitor: Monitor,
     /// The shadows, in the order in which they were forked.
     pub shadows: Vec<Shadow>,
@@ -220,9 +220,9 @@ pub struct Session {
     pub endings: BTreeMap<String, u64>,
     /// System calls of shadows (in a whole run, of the program): name, action, how often.
     pub calls: Vec<(String, &'static str, u64)>,
-    /// What shadows executed.
+    /// Profiles of the code that shadows executed.
     pub profiles: Profiles,
-    /// What the program executed, in a whole run, and how the instrumentation of it ended.
+    /// Profiles of a whole run of the program, and the end of its instrumentation.
     pub whole: Option<(Profiles, Shadow)>,
     /// Names for addresses.
     pub symbols: Symbolizer,
@@ -316,7 +316,7 @@ impl Request<'_> {
             over: &over,
             longest: match self.mode {
                 Mode::Sample => self.longest,
-                // They wait for each other.
+                // Shadows in these modes wait for each other.
                 _ => Duration::MAX,
             },
             lets_finish: self.mode == Mode::EndToEnd,

@@ -1,4 +1,4 @@
-//! What followed what: tables that are looked into once for each unit of code that a program enters.
+//! Counts of pairs and trees of blocks: tables that are looked into once for each unit of code that a program enters.
 
 use rustc_hash::FxHashMap;
 

@@ -57,9 +57,9 @@ impl Kind {
 /// A unit of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Block {
-    /// Its first address.
+    /// First address of the block.
     pub start: u64,
-    /// Its last instruction.
+    /// Address of the last instruction.
     pub last: u64,
     /// The address behind it.
     pub behind: u64,
@@ -109,7 +109,7 @@ impl Default for Walk {
     }
 }
 
-/// What a walk has found, by the places of its blocks.
+/// Findings of a walk, by the indices of its blocks.
 pub struct Found<'a> {
     /// Blocks with how often each was entered.
     pub blocks: Vec<(&'a Block, u64)>,
@@ -225,7 +225,7 @@ impl Walk {
         }
     }
 
-    /// What it has found so far.
+    /// Findings so far.
     pub fn found(&self) -> Found<'_> {
         let blocks = self.blocks.iter().zip(self.entered.iter().copied());
         let pairs = self.pairs.iter().map(|((from, to), count)| {

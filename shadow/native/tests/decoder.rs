@@ -88,7 +88,7 @@ fn flow_of(name: &str, detail: &InsnDetail, immediate: bool) -> u8 {
     }
 }
 
-/// What the disassembler says of code, by offset.
+/// Instructions that the disassembler finds in code, by offset.
 fn disassembled(code: &[u8]) -> Vec<(u32, Seen, String)> {
     let capstone = Capstone::new()
         .x86()
@@ -105,7 +105,7 @@ fn disassembled(code: &[u8]) -> Vec<(u32, Seen, String)> {
             .expect("capstone");
         let before = at;
         for insn in insns.iter() {
-            // What touches the end of the window may be cut.
+            // Instructions at the end of the window may be cut.
             if insn.address() as usize + 16 > end && end < code.len() {
                 break;
             }
@@ -147,7 +147,7 @@ fn disassembled(code: &[u8]) -> Vec<(u32, Seen, String)> {
     all
 }
 
-/// What the decoder says of the code at these offsets.
+/// Instructions that the decoder finds at these offsets.
 fn decoded(program: &Path, offsets: &[u32], code: &[u8]) -> Vec<Seen> {
     let mut child = Command::new(program)
         .stdin(Stdio::piped())

@@ -218,7 +218,7 @@ fn whatever_the_policy_nothing_outside_of_shadows_changes() {
             "{policy:?}: {seen:?} instead of {expected:?}"
         );
     }
-    // They got to where it matters: calls that end them or that others would notice.
+    // Shadows reached calls that end them or that others would notice.
     let at_calls = endings.keys().filter(|end| end.contains(": "));
     assert!(at_calls.count() > 1, "{endings:?}");
     assert_eq!(processes_of(&bench.path("world")), [0; 0]);

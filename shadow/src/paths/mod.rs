@@ -49,12 +49,12 @@ pub struct LongPath {
     pub number: u64,
 }
 
-/// What is known of a path.
+/// Executions and length of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Executions {
     /// How often it was executed.
     pub count: u64,
-    /// Its length in instructions, without those of functions that it calls if it is a path within one.
+    /// Length in instructions; for a path within one function, without those of functions that it calls.
     pub instructions: u64,
 }
 

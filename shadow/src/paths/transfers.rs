@@ -1,4 +1,4 @@
-//! What each transfer of control does to paths: found out once, at its first execution.
+//! Effect of each transfer of control on paths, found out once, at its first execution.
 
 use hps_sim_core::inst::{Inst, OpClass};
 use rustc_hash::FxHashMap;
@@ -27,30 +27,30 @@ impl Transfer {
     }
 }
 
-/// What a transfer does.
+/// Effect of a transfer.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// It stays within the function.
+    /// Transfer within the function.
     Move(Stretch),
-    /// It stays within code whose paths have no numbers.
+    /// Transfer within code whose paths have no numbers.
     Mix {
-        /// It does not lead ahead: the path ends.
+        /// Whether the transfer does not lead ahead, so that the path ends.
         is_back: bool,
         stretch: Stretch,
     },
-    /// It calls a function.
+    /// Call of a function.
     Call(Arrival),
-    /// It leaves the function for another one that returns in its place.
+    /// Jump out of the function to another one that returns in its place.
     Tail {
         /// Added to the path that ends.
         end: u64,
         arrival: Arrival,
     },
-    /// It returns.
+    /// Return from the function.
     Return {
         /// Added to the path that ends.
         end: u64,
-        /// What comes if the caller is not known.
+        /// Arrival if the caller is not known.
         arrival: Arrival,
     },
 }
@@ -59,7 +59,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub function: u32,
-    /// Its paths are numbered.
+    /// Whether the function's paths are numbered.
     pub is_numbered: bool,
     /// The number with which the path begins; `None` in the middle of one.
     pub start: Option<u64>,
@@ -71,7 +71,7 @@ pub(super) struct Arrival {
 pub(super) struct Transfers {
     all: Vec<((u64, u64), Transfer)>,
     places: FxHashMap<(u64, u64), u32>,
-    /// What the caller of a call does behind it, by the call and where it returns to.
+    /// Continuations of callers behind a call, by the call and the address that it returns to.
     resumed: FxHashMap<(u64, u64), Resumed>,
 }
 

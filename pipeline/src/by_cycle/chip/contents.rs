@@ -50,8 +50,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         stop
     }
 
-    /// What the tables hold that a context uses, as of the end of a cycle: those of its core, and those of the chip that
-    /// its core reaches. It has to be the cycle up to which the chip [has gone on](Self::run_to_cycle).
+    /// Contents of the tables that a context uses, as of the end of a cycle: those of its core, and those of the chip
+    /// that its core reaches. `cycle` has to be the one up to which the chip [has gone on](Self::run_to_cycle).
     ///
     /// # Panics
     /// There is no such context.
@@ -67,7 +67,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         all
     }
 
-    /// What a context has in flight.
+    /// Instructions and memory operations that a context has in flight.
     ///
     /// # Panics
     /// There is no such context.
@@ -97,7 +97,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 OpClass::Load => all.push(MemoryOp {
                     seq: Some(position),
                     is_store: false,
-                    // It is computed when the load issues.
+                    // The address is computed when the load issues.
                     address: op.has(flag::ISSUED).then_some(op.addr),
                     size: op.front.inst.op.access_bytes(),
                     value: None,

@@ -28,19 +28,19 @@ const PACE: u64 = 1000;
 /// On what terms a copy runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CopyTerms {
-    /// It begins in this cycle.
+    /// Cycle in which the copy begins.
     pub from_cycle: u64,
     /// Instructions of the program, at most.
     pub instructions: u64,
-    /// So many times as long as it runs it takes, at least 1: the rest of the time its context does something that is
-    /// not simulated, and fetches nothing.
+    /// Factor, at least 1, by which the copy takes longer than it runs: the rest of the time its context does something
+    /// that is not simulated, and fetches nothing.
     pub slowdown: f64,
 }
 
 /// A copy that has ended.
 #[derive(Debug)]
 pub struct EndedCopy<P> {
-    /// Its context.
+    /// Number of the processor that ran the copy.
     pub processor: usize,
     /// Why: [`Stop::Limit`] if it has had its instructions.
     pub stop: Stop,
@@ -48,17 +48,17 @@ pub struct EndedCopy<P> {
     pub cycles: (u64, u64),
     /// Instructions of the program that it has committed.
     pub instructions: u64,
-    /// Its page faults.
+    /// Page faults of the copy.
     pub faults: PageFaults,
-    /// What it was.
+    /// Process of the copy.
     pub process: Process,
-    /// Its probe.
+    /// Probe of the copy.
     pub probe: P,
 }
 
 /// The copies of a chip, and who shares pages with whom.
 pub(super) struct Copies<P> {
-    /// What a fault takes without the copying of a page.
+    /// Cycles of a fault without the copying of a page.
     pub fault_cycles: u64,
     /// By processor. The first one is the original.
     pub sharers: Vec<Sharer<P>>,
@@ -71,7 +71,7 @@ pub(super) struct Copies<P> {
 pub(super) struct Sharer<P> {
     /// The copy that runs here.
     pub copy: Option<Running<P>>,
-    /// What it has written; `None`: the process has not been copied yet, or is none.
+    /// Pages that the process has written; `None`: the process has not been copied yet, and is no copy.
     pub written: Option<Written>,
     /// Faults that have not been served.
     pub waiting: VecDeque<Fault>,
@@ -95,7 +95,7 @@ impl<P> Sharer<P> {
 /// A copy that runs.
 pub(super) struct Running<P> {
     terms: CopyTerms,
-    /// What its context had before.
+    /// Process and probe that its context had before.
     vacant: (Process, P),
     /// Instructions that its context had committed before.
     before: u64,
@@ -186,7 +186,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     pub(super) fn occupy_context(&mut self, number: usize, cycles: Option<u64>) -> u64 {
         let one = &mut self.processors[number];
         let until = one.context.occupy(one.resources.now, cycles);
-        // It may have stores on their way.
+        // The context may have stores on their way.
         let next = one.resources.now + u64::from(!one.resources.paused);
         one.next_cycle = one.next_cycle.min(next);
         until

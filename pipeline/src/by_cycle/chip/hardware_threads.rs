@@ -18,7 +18,7 @@ use super::Chip;
 use crate::config::{ChipConfig, MachineConfig, SmtPolicy, SmtQueues};
 use crate::model::{CoreStats, Params, PipelineProbe};
 
-/// What contexts of a core have used of it in a cycle.
+/// Use of a core by its contexts in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     cycle: u64,
@@ -98,7 +98,7 @@ fn brought(stats: &CoreStats) -> [u64; 3] {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
-    /// What is a core's goes to one of its contexts.
+    /// Lends the shared resources of a core to one of its contexts.
     pub(super) fn lend_core_to(&mut self, processor: usize) {
         let Some(hardware_threads) = &mut self.hardware_threads else {
             return;
@@ -233,14 +233,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         params.commit_width = whole.commit_width - used.committed;
         params.fetch_buffer = if may_fetch { whole.fetch_buffer } else { 0 };
         if awake > 1 {
-            // It may have to wait for long where others come first; that is no defect of the model.
+            // The context may have to wait for long where others come first; that is no defect of the model.
             context.last_commit = context.last_commit.max(cycle.saturating_sub(1));
         }
         used
     }
 }
 
-/// What contexts have in the queues of their core.
+/// Places that contexts take in the queues of their core.
 #[derive(Default)]
 struct InFlight {
     rob: u64,

@@ -7,7 +7,7 @@ use super::Chip;
 use crate::config::{L1dPrefetch, MachineConfig};
 use crate::model::PipelineProbe;
 
-/// What all cores of a chip can be switched to while they run.
+/// Settings that can be switched for all cores of a chip while they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OperatingPoint {
     /// The clock of the cores, in MHz.

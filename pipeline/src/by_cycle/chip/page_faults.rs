@@ -95,11 +95,11 @@ impl Written {
 pub(super) enum Fault {
     /// The page is copied from one place to another.
     Copies { from: u64, to: u64 },
-    /// It is no longer shared.
+    /// The page is no longer shared.
     Reuses,
 }
 
-/// What the operating system does for the first of the faults that wait.
+/// Service of the operating system for the first of the faults that wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Service {
     /// The cycle of its next step.

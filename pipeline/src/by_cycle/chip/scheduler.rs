@@ -19,13 +19,13 @@ use crate::pmu::selected;
 /// Why a chip cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTogether {
-    /// What edits the instructions can do so in one context only.
+    /// The editor of the instructions can work in one context only.
     #[error(
         "new layouts of code, and productions whose handlers have tables for one context only, work on machines with one \
          core only, of one context (chip.cores, chip.contexts)"
     )]
     Editor,
-    /// What watches the run can watch one context only.
+    /// The probe of the run can watch one context only.
     #[error(
         "what watches this run can watch one core only, of one context (chip.cores, chip.contexts)"
     )]
@@ -254,8 +254,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         ControlFlow::Continue(())
     }
 
-    /// What the contexts but for the first one have counted, at their end. Those of caches lie with the first context of
-    /// a core.
+    /// Counts of all contexts but the first one, at their end. Counts of caches lie with the first context of a core.
     pub(super) fn finish_others(&self) -> Vec<Counted> {
         let others = self.processors[1..].iter().map(|one| Counted {
             context: one.context.id,

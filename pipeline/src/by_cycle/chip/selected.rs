@@ -1,4 +1,4 @@
-//! What the processors of a chip see of each other's counters.
+//! Counters of a processor that the other processors of its chip can read.
 
 use hps_sim_core::editor::DecodeEditor;
 

@@ -1,4 +1,4 @@
-//! What an instruction asks of the calendar when it issues.
+//! Demands of instructions on the calendar when they issue.
 
 use hps_sim_core::inst::OpClass;
 
@@ -8,7 +8,7 @@ use super::Lanes;
 pub trait Issues {
     /// See [`Calendar::full`].
     fn full(&self) -> Lanes;
-    /// Its class.
+    /// Class as which the instruction issues.
     fn class(&self) -> OpClass;
     /// From issue to result.
     fn latency_cycles(&self) -> u64;

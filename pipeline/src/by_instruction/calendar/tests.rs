@@ -39,7 +39,7 @@ fn calendar_of(config: MachineConfig) -> (Calendar, UnitTable, Widths) {
     (calendar, table, widths)
 }
 
-/// What has issued: cycle, class, cycles for which it keeps its unit, and whether it has taken a port.
+/// Issued instructions: cycle, class, cycles for which each keeps its unit, and whether it has taken a port.
 type Issued = Vec<(u64, OpClass, u64, bool)>;
 
 /// Whether an instruction may issue in a cycle beside others, by counting.

@@ -423,7 +423,7 @@ fn a_line_that_is_asked_for_on_its_way_comes_behind_its_owner() {
         let second = caches.access(2, WORD, false);
         let answered = read.ready_cycle - 1;
         let served = match chip.l2 {
-            // Its question reaches the second level early, and waits.
+            // The question of the reader reaches the second level early, and waits.
             L2Place::Shared => answered + 1,
             L2Place::Private => {
                 let l3 = &memory.l3;

@@ -1,4 +1,4 @@
-//! What the prefetcher of a core's data cache brings, and when.
+//! Prefetching into a core's data cache.
 
 use super::PrivateMemory;
 use crate::memsys::{Level, SharedMemory};

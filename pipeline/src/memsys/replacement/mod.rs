@@ -12,7 +12,7 @@ use std::fmt::Debug;
 
 use crate::config::Replacement;
 
-/// What asks for a line.
+/// Kind of a request for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::memsys) enum RequestKind {
     /// The instruction fetch.

@@ -20,10 +20,10 @@ enum Insertion {
     Bimodal,
 }
 
-/// What a set does for the duel.
+/// Role of a set in the duel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// It shows what an insertion is worth.
+    /// The set shows the worth of an insertion.
     Leads(Insertion),
     Follows,
 }
@@ -33,7 +33,7 @@ enum Role {
 struct Duel {
     /// Sets of which one leads for either insertion.
     constituency: usize,
-    /// It rises with misses of sets that insert as SRRIP, and falls with those of BRRIP.
+    /// The selector rises with misses of sets that insert as SRRIP, and falls with those of BRRIP.
     selector: u32,
     most: u32,
     /// Of so many lines that BRRIP brings in, one is not in the distant future.

@@ -10,7 +10,7 @@ use super::rrip::Rrip;
 use super::{ReplacementPolicy, RequestKind, Requester};
 use crate::config::{ShipConfig, SrripConfig};
 
-/// What a line remembers.
+/// History of a line: the instruction that brought it in, and whether it was used again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Origin {
     signature: u32,

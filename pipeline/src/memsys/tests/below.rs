@@ -320,7 +320,7 @@ fn nothing_is_lost_in_dense_traffic_through_the_buffer() {
         let stats = memory.stats();
         let buffer = stats.write_buffer;
         let left = buffer.store_events - buffer.merge_events - buffer.send_events;
-        // What level 2 refused last waits, too.
+        // The block that level 2 refused last waits, too.
         assert!(left <= 3, "{left} are still there");
         assert!(buffer.full_events > 0 && buffer.read_conflict_events > 0);
         assert!(buffer.merge_events > 0 || send_at_entries == 1);

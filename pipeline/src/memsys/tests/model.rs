@@ -119,7 +119,7 @@ fn hits_and_misses_are_those_of_a_brute_force_model() {
     let (mut memory, mut model) = (MemorySystem::new(&config), Model::new(&config));
     let mut random = Random::new(17);
     for step in 0..40_000_u64 {
-        // So far apart that nothing is on its way any more.
+        // Steps are so far apart that nothing is on its way any more.
         let now = step * 1000;
         let addr = random_address(&mut random) & !7;
         let (fetch, write) = (random.below(4) == 0, random.below(3) == 0);
@@ -141,7 +141,7 @@ fn hits_and_misses_are_those_of_a_brute_force_model() {
     );
 }
 
-/// What must hold of the counters whatever happened.
+/// Checks invariants of the counters, whatever happened.
 fn check_conservation(config: &MemoryConfig, stats: &MemoryStats) {
     for cache in [&stats.l1i, &stats.l1d] {
         let misses = cache.read_miss_events + cache.write_miss_events;

@@ -28,7 +28,7 @@ fn the_next_line_comes_behind_the_one_that_missed() {
     let stats = memory.stats();
     assert_eq!(stats.l1d.read_miss_events, 1);
     assert_eq!(stats.l1d.read_merge_events, 1);
-    // Its first use wants the third line.
+    // The line's first use wants the third line.
     let prefetch = stats.prefetch;
     assert_eq!((prefetch.issue_events, prefetch.use_events), (2, 1));
     assert_eq!(prefetch.late_events, 1);

@@ -73,7 +73,7 @@ pub fn compile(source: &str, program: &Path, flags: &[&str]) {
     );
 }
 
-/// What lies in a folder: names and contents.
+/// Contents of a folder: names and contents of its files.
 pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let read = |path: &Path| std::fs::read(path).unwrap_or_else(|_| b"a folder".to_vec());
