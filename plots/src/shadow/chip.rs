@@ -8,7 +8,7 @@ use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figures::stacked_bars;
 
-/// What slows a parent down, on each machine; `None` if no shadows ran on a chip.
+/// Chapter of the causes of a parent's slowdown, on each machine; `None` if no shadows ran on a chip.
 pub(super) fn chapter(isa: &str, data: &Data<'_>) -> Result<Option<Chapter>, PlotError> {
     let machines = data.chips();
     if machines.is_empty() {

@@ -293,7 +293,7 @@ fn samples(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
 /// Columns: heading, measure, factor, digits.
 type Column = (&'static str, &'static str, f64, usize);
 
-/// What corrections find, and what tags say.
+/// Table of the worth of corrections and tags.
 fn worth(found: &Table<'_>, kinds: &[Kind]) -> ChapterTable {
     let columns: [Column; 9] = [
         ("Period, cycles", "period_cycles", 1.0, 1),

@@ -121,7 +121,7 @@ fn classes(
     )
 }
 
-/// What each setting makes of each phase.
+/// Table of each phase at each setting.
 fn by_setting(found: &Table<'_>) -> ChapterTable {
     let mut table = ChapterTable::new(
         "Phases at each setting, as the observer sees them",
