@@ -31,7 +31,7 @@ fn a_run_that_pays_says_what_it_paid() {
     assert!(cycles > without + 214 * interrupts, "{cost}");
     let listed = |name: &str| text.lines().any(|l| l.starts_with(name));
     assert!(listed("nci") && listed("interrupt"), "{text}");
-    // Its handler is where time goes, too.
+    // Cycles go to the profiler's handler, too.
     assert!(text.contains("flushed:interrupt"), "{text}");
 }
 

@@ -1,5 +1,5 @@
-//! What the handlers collect on the pipeline equals, count for count, what one functional pass
-//! computes for the same sampling point.
+//! Profiles that the handlers collect on the pipeline equal, count for count, those that one functional pass computes
+//! for the same sampling point.
 //!
 //! Both sides are compared after exactly N instructions of the program. On the pipeline this
 //! boundary lies behind the Nth committed instruction: its own handler ran in front of it, that of

@@ -21,7 +21,7 @@ use hps_sim_core::riscv;
 use hps_sim_core::trap::TrapCause;
 use hps_workloads::Size;
 
-/// What became of a damaged executable.
+/// Fate of a damaged executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Refused,

@@ -169,7 +169,7 @@ fn a_killed_collection_leaves_what_it_had_merged() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the command runs");
-    // It merges many times in a second.
+    // The collection merges many times in a second.
     let folder = std::path::PathBuf::from(hps.path("db")).join("epoch-0001");
     // A file that is being written has one more ending.
     let is_whole = |file: std::fs::DirEntry| file.path().extension().is_none_or(|e| e != "new");

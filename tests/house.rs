@@ -202,8 +202,8 @@ fn the_architecture_fits_into_15_kilobytes() {
     assert!(text.len() <= MOST_BYTES, "it has {} bytes", text.len());
 }
 
-/// What a document names as a file of the project: targets of its links, and what it quotes that begins
-/// with a folder of the project.
+/// Paths that a document names as files of the project: targets of its links, and quoted words that begin with a folder
+/// of the project.
 fn named_files(text: &str) -> Vec<&str> {
     let links = text.split("](").skip(1).filter_map(|rest| {
         let (target, _) = rest.split_once(')')?;

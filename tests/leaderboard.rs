@@ -61,7 +61,7 @@ fn errors_are_those_of_the_definitions() {
         }
         assert_eq!(entry["by_program"].as_object().expect("programs").len(), 2);
     }
-    // What watches is charged nothing; a second copy of the code with checks is.
+    // Profilers that watch are charged nothing; a second copy of the code with checks is.
     assert!(entry(board, "tip", time)["mean"]["overhead"].is_null());
     let method = &Value::from("method");
     let costs = |name: &str, what: &str| {

@@ -1,7 +1,7 @@
 //! Tests that cross crates, and tests of the command.
 //!
-//! They are one program: the simulator is compiled into it once. Tests of SHIM measure time on a processor of their
-//! own and are programs beside this one; Cargo runs programs of tests one after another.
+//! The tests are one program: the simulator is compiled into it once. Tests of SHIM measure time on a processor of
+//! their own and are programs beside this one; Cargo runs programs of tests one after another.
 
 mod basic_overhead;
 mod callgraphs_inside;

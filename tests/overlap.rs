@@ -352,6 +352,6 @@ fn each_instruction_set_has_its_own_rows() {
     assert_eq!(rows[0].program_hash, rows[1].program_hash);
     assert_ne!(rows[0].program_hash, rows[2].program_hash);
     assert_ne!(rows[0].id, rows[2].id);
-    // They are stored apart: nothing is left to do.
+    // Rows of both instruction sets are stored apart: nothing is left to do.
     assert_eq!(sweep(&spec, folder.path(), "rows", 1), (rows, 0));
 }

@@ -406,7 +406,7 @@ fn a_sweep_is_timed_on_either_core() {
     assert!(error.abs() < 0.01, "{error}");
     assert!(got.overhead > 0.0 && (got.overhead / wanted.overhead - 1.0).abs() < 0.1);
 
-    // So is a single profile; what is collected does not depend on it.
+    // A single profile is timed on either core, too; what is collected does not depend on it.
     let program = hps.path("calls");
     let collected = |core: &str| {
         let order = [

@@ -314,8 +314,8 @@ fn shadows_end_with_a_supervisor_that_is_killed_and_none_comes_after() {
     supervisor.kill().expect("it is ours");
     supervisor.wait().expect("it ends");
     assert_eq!(wait_for(&program, |count| count == 1), [first]);
-    // It goes on for many of its timer's periods, alone. A fork that had begun when the supervisor ended may come to its
-    // end now: that one shadow sees that it has no supervisor and ends.
+    // The program goes on for many of its timer's periods, alone. A fork that had begun when the supervisor ended may
+    // come to its end now: that one shadow sees that it has no supervisor and ends.
     let mut late = std::collections::HashSet::new();
     for _ in 0..30 {
         std::thread::sleep(std::time::Duration::from_millis(2));

@@ -66,7 +66,7 @@ fn json(path: &str) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// What a session writes.
+/// Files that a session writes.
 struct Files {
     result: String,
     speedscope: String,
@@ -248,7 +248,7 @@ fn the_next_command_ends_what_a_killed_one_has_started() {
     let orders: [(&[&str], &str); 4] = [
         (&["shim", "run", "--preload"], "hps-program-"),
         (&["shim", "run", "--calls", "stack-2"], "hps-shim-"),
-        // It is killed in the run that counts calls, and in the first one under an observer.
+        // The command is killed in the run that counts calls, and in the first one under an observer.
         (
             &[&["validate", "--runs", "0"], &pair[..]].concat(),
             "hps-calls-",
@@ -293,7 +293,7 @@ fn the_next_command_ends_what_a_killed_one_has_started() {
             1,
             "{order:?}: the program goes on"
         );
-        // It says that `true` shows no tags.
+        // The next command says that `true` shows no tags.
         command(&["shim", "run", "true"]).output().expect("it runs");
         eventually("the end of the program", || {
             processes_of(&program).is_empty()

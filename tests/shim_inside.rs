@@ -18,8 +18,8 @@ fn samples_of_a_program_of_ones_own_are_held_against_the_truth() {
     ] {
         assert!(text.contains(claim), "{claim}: {text}");
     }
-    // It is too short for hundreds of samples in each of several intervals, of all or of a function, and for an observer
-    // to be held up. Three figures of the paper have no study.
+    // The program is too short for hundreds of samples in each of several intervals, of all or of a function, and for
+    // an observer to be held up. Three figures of the paper have no study.
     assert_eq!(text.matches("[not measured]").count(), 4 + 3, "{text}");
 }
 

@@ -235,7 +235,7 @@ fn functions_of_scripts_are_tags_of_interpreters() {
         let image = image.to_str().expect("a path");
         let alone = hps.run(&["run", image, script]).expect_code(0);
         if *placement == "nowhere" {
-            // Its tags alone: an observer beside it takes long.
+            // Only the tags are written: an observer beside the program takes long.
             let region = format!("{}={}", VARIABLE.0, VARIABLE.1);
             let tagged = hps.run(&["run", "--env", &region, image, script]);
             assert_eq!(tagged.expect_code(0), alone);

@@ -13,7 +13,7 @@ fn validate(args: &[&str]) -> (Value, i32) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     let folder = tempfile::tempdir().expect("a folder");
     let json = folder.path().join("out.json");
-    // What is compiled stays for the next time; its name tells one version from another.
+    // Compiled files stay for the next time; their names tell versions apart.
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("validate");
     let output = Command::new(env!("CARGO_BIN_EXE_hps"))
         .arg("validate")

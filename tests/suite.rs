@@ -207,7 +207,7 @@ fn an_unknown_name_is_refused_with_those_that_there_are() {
     }
 }
 
-/// What is built is kept, listed, compared and measured.
+/// A built program is kept, listed, compared and measured.
 #[test]
 fn a_program_is_built_once_and_listed() {
     let program = suite::find("tinyscheme").unwrap_or_else(|e| panic!("{e}"));

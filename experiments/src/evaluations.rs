@@ -367,7 +367,8 @@ mod tests {
         }
     }
 
-    /// What a text cites: words and numbers that name a figure, a table or a section, in lower case, as `figure 4(c)`.
+    /// Citations in a text: words and numbers that name a figure, a table or a section, in lower case, as `figure
+    /// 4(c)`.
     fn cited(text: &str) -> BTreeSet<String> {
         let text = text
             .to_lowercase()

@@ -37,7 +37,7 @@ pub fn point(kind: ProfileKind) -> SamplePoint {
     }
 }
 
-/// What functional runs must say, for [`units`].
+/// Functional runs whose profiles [`units`] compares with, one of each program.
 #[must_use]
 pub fn truths(programs: &[Program]) -> Vec<Truth<'_>> {
     let mut points: Vec<SamplePoint> = ProfileKind::ALL.map(point).to_vec();
@@ -229,22 +229,21 @@ pub struct Bar {
     pub baseline_cycles: u64,
     /// Cycles with all of it.
     pub whole_cycles: u64,
-    /// What each part costs, in cycles; a part can be negative. They sum to the difference of
-    /// whole and baseline.
+    /// Cost of each part, in cycles; a part can be negative. The parts sum to the difference of whole and baseline.
     pub parts: Vec<(Part, i64)>,
-    /// What the beginning and the end of bursts cost, in cycles, where that has a price: it is in the basic overhead,
-    /// and not in the sampling overhead, whose run pays it too.
+    /// Cost of beginning and ending bursts, in cycles, where that has a price. The basic overhead includes it; the
+    /// sampling overhead, whose run pays it too, does not.
     pub burst_ends: Option<i64>,
 }
 
 impl Bar {
-    /// What a part costs in cycles, if the scheme has such a part.
+    /// Cost of a part in cycles, if the scheme has such a part.
     #[must_use]
     pub fn cycles(&self, part: Part) -> Option<i64> {
         self.parts.iter().find(|p| p.0 == part).map(|p| p.1)
     }
 
-    /// What a part costs, of the cycles without DISE; 0 if the scheme has no such part.
+    /// Cost of a part as a share of the cycles without DISE; 0 if the scheme has no such part.
     #[must_use]
     pub fn share(&self, part: Part) -> f64 {
         self.cycles(part).unwrap_or(0) as f64 / self.baseline_cycles as f64
@@ -256,7 +255,7 @@ impl Bar {
         Some(self.burst_ends? as f64 / self.baseline_cycles as f64)
     }
 
-    /// What all of it costs, of the cycles without DISE.
+    /// Cost of all parts as a share of the cycles without DISE.
     #[must_use]
     pub fn overhead(&self) -> f64 {
         self.whole_cycles as f64 / self.baseline_cycles as f64 - 1.0

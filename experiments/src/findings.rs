@@ -1,4 +1,4 @@
-//! What the paper says about burst lengths, held against the rows of a sweep.
+//! Claims of the paper about burst lengths, held against the rows of a sweep.
 //!
 //! HPS report, section 6.3: for hot methods and hot call pairs short bursts are more accurate at
 //! the same frequency; for hot data streams long ones are.
@@ -149,7 +149,7 @@ fn never_sampled(rows: &[&Row], name: &str) -> Vec<String> {
 /// The accuracy of a point at the engine's phase, and what it is with the period one event longer.
 type Accuracies = (f64, Option<f64>);
 
-/// What the rows of one program say about a short and a long burst.
+/// Comparison of a short and a long burst from the rows of one program.
 struct Comparison {
     /// Mean accuracy with the short and the long burst.
     means: [f64; 2],
@@ -361,7 +361,7 @@ mod tests {
             "{notes:#?}"
         );
         assert_eq!(notes.len(), 5);
-        // What one instruction set says does not mix with what another says.
+        // Findings are per instruction set, never pooled.
         let [mut short, mut long] = [(1, 0.5), (100, 0.2)].map(|(burst, accuracy)| {
             let mut row = row("as-published", burst, 100, accuracy, 10);
             row.isa = "other".to_string();

@@ -1,4 +1,4 @@
-//! What studies measure, and the runner that does their units of work one by one and keeps each.
+//! Measurements of studies, and the runner that does their units of work one by one and keeps each.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -26,18 +26,18 @@ pub struct Measurement {
     pub isa: String,
     /// Kind of profile, if one was collected.
     pub profile: Option<ProfileKind>,
-    /// What collected it: `hps`, `plain_dise`, `software`, `software_reduced`, `exhaustive`,
+    /// Scheme that collected it: `hps`, `plain_dise`, `software`, `software_reduced`, `exhaustive`,
     /// `randomized`, `baseline`, ...
     pub scheme: String,
     /// Burst length in events, if there was one.
     pub burst: Option<u64>,
     /// The frequency as 1 in n, if there was one.
     pub one_in: Option<u64>,
-    /// What else was varied, for instance `pt_entries=8`; empty if nothing.
+    /// Other parameters that were varied, for instance `pt_entries=8`; empty if none.
     pub setting: String,
     /// Position of the setting on an axis, if it is a number.
     pub x: Option<f64>,
-    /// What was measured, with its unit in the name: `cycles`, `overhead_ratio`,
+    /// Name of the measured quantity, with its unit: `cycles`, `overhead_ratio`,
     /// `accuracy_renormalized_ratio`, `samples`, ...
     pub measure: String,
     /// The number.
@@ -66,7 +66,7 @@ impl Measurement {
     }
 }
 
-/// What is stored for one unit of work: one JSON line.
+/// Stored record of one unit of work: one JSON line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitRecord {
     /// Made from everything that determines the unit (SHA-256, hexadecimal).
@@ -81,7 +81,7 @@ pub struct UnitRecord {
     pub program_hash: String,
     /// Instruction set.
     pub isa: String,
-    /// Its input (`small`, `large`, or the arguments).
+    /// Input of the program (`small`, `large`, or the arguments).
     pub input: String,
     /// Machine.
     pub machine: String,
@@ -90,14 +90,14 @@ pub struct UnitRecord {
     /// How the machine was simulated.
     #[serde(default, skip_serializing_if = "is_cycle")]
     pub core: CoreKind,
-    /// What was measured; empty if it failed.
+    /// Measurements of the unit; empty if it failed.
     pub measurements: Vec<Measurement>,
     /// Why it failed, if it did.
     pub failure: Option<String>,
 }
 
 impl UnitRecord {
-    /// What failed and why, if the unit did.
+    /// Name of the unit and the reason, if it failed.
     #[must_use]
     pub fn failed_unit(&self) -> Option<(String, &str)> {
         let what = format!("{} ({}): {}", self.program, self.isa, self.study);
@@ -131,7 +131,7 @@ impl Record for UnitRecord {
     }
 }
 
-/// What a unit does when its turn comes.
+/// Work of a unit.
 pub type Work<'a> = Box<dyn Fn() -> Result<Vec<Measurement>, String> + Send + Sync + 'a>;
 
 /// A unit of work of a study: what a killed run may lose, and no more.
@@ -140,11 +140,11 @@ pub struct Unit<'a> {
     pub study: &'static str,
     /// For the progress bar and messages.
     pub title: String,
-    /// What determines it besides program and machine.
+    /// Everything that determines the unit besides program and machine.
     pub key: serde_json::Value,
     /// The program.
     pub program: &'a Program,
-    /// What it takes.
+    /// Time that the unit takes.
     pub effort: Effort,
     /// Does it.
     pub run: Work<'a>,

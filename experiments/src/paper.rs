@@ -1,4 +1,4 @@
-//! What the HPS report prints, to stand beside what is measured here.
+//! Numbers printed in the HPS report, to stand beside those measured here.
 
 /// A row of the paper's Figure 6.
 #[derive(Clone, Copy, Debug, PartialEq)]

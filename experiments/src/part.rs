@@ -27,7 +27,7 @@ impl Part {
     /// Where the part begins; `None`: where the program does.
     ///
     /// # Errors
-    /// What cannot be meant.
+    /// Options that contradict each other, `warm` that is no number, or `warm` with nothing in front of the part.
     pub fn region(&self) -> Result<Option<Region>, String> {
         let warm = match self.warm.as_deref() {
             None => None,
@@ -59,7 +59,7 @@ impl Part {
     /// How many instructions of the part count; `None` for all. `program` has its region and what it gets from outside.
     ///
     /// # Errors
-    /// What cannot be meant, or why the end is not reached.
+    /// The errors of [`Program::instructions_until`].
     pub fn length(&self, program: &Program) -> Result<Option<u64>, LabError> {
         let end = match (&self.until, self.between_markers) {
             (_, true) => Place::Marker(END_MARKER),

@@ -17,7 +17,8 @@ use hps_lab::Program;
 
 /// The profiles of all points from one functional run.
 pub(crate) struct Pass {
-    /// What every phase of every point samples from, if phases are asked for and the program is not too long.
+    /// Event trace that every phase of every point samples from, if phases are asked for and the program is not too
+    /// long.
     trace: Option<EventTrace>,
     grid: GridResult,
     methods: MethodMap,

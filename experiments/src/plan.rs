@@ -71,7 +71,7 @@ pub enum PlanError {
     Core {
         /// The machine.
         machine: String,
-        /// What it has that such a core does not.
+        /// Feature of the machine that the instruction-driven core lacks.
         reason: NotDriven,
     },
     /// A sampling point cannot be used.
@@ -97,7 +97,7 @@ pub struct Point {
     pub profile: ProfileKind,
     /// Index into [`Plan::grid`].
     pub at: usize,
-    /// It is timed.
+    /// Whether the point is timed.
     pub timed: bool,
 }
 

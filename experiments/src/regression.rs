@@ -15,9 +15,9 @@ use crate::interval::Interval;
 /// A number that comes with each value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// Its mean over the whole.
+    /// Mean of the number over the whole.
     pub mean: f64,
-    /// What one of it is thought to add to a value.
+    /// Prior mean of the slope: the amount that one unit of the number is thought to add to a value.
     pub thought: f64,
     /// How far that may be off (one standard deviation).
     pub doubt: f64,

@@ -22,7 +22,7 @@ pub fn chapters() -> Vec<&'static str> {
     FIGURES.into_iter().chain(studies::NAMES).collect()
 }
 
-/// What is to be made again, with which programs, on which machine.
+/// Results to be made again, with which programs, on which machine.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// The programs; those of one instruction set stand together.
@@ -33,7 +33,7 @@ pub struct Reproduction {
     pub only: Vec<String>,
 }
 
-/// What it needs cannot be run or kept.
+/// A part of the reproduction cannot be run or kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
     /// The sweep of Figures 8 to 10.
@@ -54,7 +54,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What failed: a title and the reason.
+    /// Failed points and units: a title and the reason.
     #[must_use]
     pub fn failures(&self) -> Vec<(String, &str)> {
         let rows = self.rows.iter().filter_map(|r| {

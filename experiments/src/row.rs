@@ -53,7 +53,7 @@ pub struct ExtraMisses {
     pub data: i64,
 }
 
-/// What the sampled run cost on the simulated machine.
+/// Cost of the sampled run on the simulated machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimingResult {
     /// Cycles of the program without DISE; with sampled timing an estimate: the mean of the units times
@@ -100,7 +100,7 @@ pub struct Row {
     pub program: String,
     /// SHA-256 of its image.
     pub program_hash: String,
-    /// Its input (`small`, `large`, or the arguments).
+    /// Input of the program (`small`, `large`, or the arguments).
     pub input: String,
     /// Instruction set.
     pub isa: String,

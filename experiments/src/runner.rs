@@ -189,7 +189,7 @@ fn run_program(
         let kept = {
             let mut store = sink.store();
             let kept = store.append(&row);
-            // What takes no time of its own is written to the disk together.
+            // Rows of untimed points, which take no time of their own, are synced together.
             kept.and_then(|()| if point.timed { store.sync() } else { Ok(()) })
         };
         if let Err(error) = kept {

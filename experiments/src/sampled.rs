@@ -23,8 +23,8 @@ use crate::row::{Sampled, TimingResult};
 use crate::timed::{collector, guarded};
 use hps_lab::{Install, Lab, Program, Ran, SampledLoop, Timed};
 
-/// What functional warming gets wrong in the cycles an instruction, relative: the root mean square over the ten
-/// programs that come with the project, large, for both instruction sets on `hps-4wide` (`docs/measurements/sampled-timing.md`).
+/// Relative error of functional warming in the cycles an instruction: the root mean square over the ten programs that
+/// come with the project, large, for both instruction sets on `hps-4wide` (`docs/measurements/sampled-timing.md`).
 pub const WARMING_ERROR: f64 = 0.0052;
 
 /// Part of a run that its `n` known units may have missed, in units: with a probability of 95% a share of at most `3 / n`
@@ -107,7 +107,7 @@ pub fn cycles_per_instruction(
     }
 }
 
-/// What sampled timing of a whole run gave.
+/// Results of sampled timing of a whole run.
 #[derive(Clone, Debug)]
 pub struct Units {
     plan: SamplingPlan,
@@ -117,7 +117,7 @@ pub struct Units {
     cpi: Interval,
     /// Instructions that DISE put into each.
     inserted: Vec<u64>,
-    /// What warming met in each, and in the whole run.
+    /// Events that warming met in each unit, and in the whole run.
     events: Vec<WarmEvents>,
     all_events: WarmEvents,
     /// Instructions of the whole run, exact.
@@ -274,7 +274,7 @@ pub(crate) fn overhead(
     Ok(regression::overhead(&units, &terms))
 }
 
-/// What units of a run with a collector say beside those of the run without.
+/// Timing result from the units of a run with a collector and those of the run without.
 fn timing(machine: &MachineConfig, without: &Units, with: &Units) -> Result<TimingResult, String> {
     let overhead = overhead(machine, without, with)?;
     let baseline = without.estimate();

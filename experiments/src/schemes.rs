@@ -26,8 +26,8 @@ pub enum Scheme {
     SoftwareReduced,
 }
 
-/// What of a scheme runs. Each step adds something to the one before it, so that differences of
-/// whole runs say what that costs.
+/// Part of a scheme that runs. Each step adds something to the one before it; the cost of that is the difference of
+/// whole runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
     /// The code is duplicated, without checks.
@@ -42,7 +42,7 @@ pub enum Step {
     Whole,
 }
 
-/// What a step costs more than the one before it: a part of a bar of Figure 7.
+/// Additional cost of a step over the one before it: a part of a bar of Figure 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// Running in another place, beside a copy that is not used.
@@ -215,7 +215,7 @@ pub struct Run {
     pub inserted_instructions: u64,
     /// Instructions of handlers.
     pub handler_instructions: u64,
-    /// What was collected.
+    /// Collected profile.
     pub profile: CollectedProfile,
 }
 
@@ -231,7 +231,7 @@ pub fn without(program: &Program, machine: &TimedMachine) -> Result<Run, String>
 /// Times a step of a scheme that collects one kind of profile at a point.
 ///
 /// # Errors
-/// What cannot be installed, or how the program ended, if not well.
+/// The scheme cannot be installed, or how the program ended, if not well.
 pub fn run(
     (scheme, step): (Scheme, Step),
     kind: ProfileKind,

@@ -22,7 +22,7 @@ pub struct SetUps {
     pub count: u64,
     /// Mean of the overheads.
     pub mean: f64,
-    /// Their standard deviation: how far a single set-up may mislead.
+    /// Standard deviation of the overheads: how far a single set-up may mislead.
     pub deviation: f64,
     /// Half the width of the 95% interval of the mean, by Student's t distribution.
     pub half_width: f64,

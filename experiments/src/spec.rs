@@ -1,4 +1,4 @@
-//! What to sweep: programs × profiles × bursts × frequencies × machines, as a RON file.
+//! Specification of a sweep: programs × profiles × bursts × frequencies × machines, as a RON file.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub struct OwnProgram {
     /// program's stack: commands that name a program alike run it alike, cycle for cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// Its arguments.
+    /// Arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
     /// The host folder that it sees as `/`.
@@ -110,7 +110,7 @@ pub struct SweepSpec {
     pub machines: Vec<String>,
     /// How machines are simulated.
     pub core: CoreKind,
-    /// What is timed.
+    /// Parts of the sweep that are timed.
     pub timing: Timing,
     /// Set-ups in which overheads are measured, the configured one and others whose environment is larger; each is timed
     /// whole.
@@ -157,7 +157,7 @@ pub enum SpecError {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What is wrong.
+        /// Error in the file.
         message: String,
     },
     /// A value is impossible.
@@ -167,7 +167,7 @@ pub enum SpecError {
         file: String,
         /// Key.
         key: &'static str,
-        /// What is wrong and what would be allowed.
+        /// Error in the value, and what would be allowed.
         message: String,
     },
 }

@@ -28,7 +28,7 @@ impl<'c> Cells<'c> {
         }
     }
 
-    /// Those of units of a study.
+    /// Keeps the cells of units of a study.
     #[must_use]
     pub fn study(self, study: &'c str) -> Cells<'c> {
         Cells {
@@ -37,7 +37,7 @@ impl<'c> Cells<'c> {
         }
     }
 
-    /// Those of units that ran on a machine.
+    /// Keeps the cells of units that ran on a machine.
     #[must_use]
     pub fn machine(self, machine: &'c str) -> Cells<'c> {
         Cells {
@@ -46,7 +46,7 @@ impl<'c> Cells<'c> {
         }
     }
 
-    /// Those of a scheme.
+    /// Keeps the cells of a scheme.
     #[must_use]
     pub fn scheme(self, scheme: &'c str) -> Cells<'c> {
         Cells {
@@ -55,7 +55,7 @@ impl<'c> Cells<'c> {
         }
     }
 
-    /// Those of a setting.
+    /// Keeps the cells of a setting.
     #[must_use]
     pub fn setting(self, setting: &'c str) -> Cells<'c> {
         Cells {
@@ -64,7 +64,7 @@ impl<'c> Cells<'c> {
         }
     }
 
-    /// Those at a place on the axis of the setting.
+    /// Keeps the cells at a place on the axis of the setting.
     #[must_use]
     pub fn x(self, x: f64) -> Cells<'c> {
         Cells { x: Some(x), ..self }
@@ -106,7 +106,7 @@ impl Mean {
     }
 }
 
-/// What was measured for one instruction set.
+/// Measurements for one instruction set.
 pub struct Table<'a> {
     /// The machine's name.
     pub machine: String,

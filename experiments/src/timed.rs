@@ -33,7 +33,7 @@ pub struct Alone {
 /// A run without DISE, or why it failed.
 pub type Baseline = Result<Alone, String>;
 
-/// What the level 1 caches ask the next level for: lines of instructions and of data.
+/// Requests of the level 1 caches to the next level: lines of instructions and of data.
 #[derive(Clone, Copy, Debug)]
 struct LevelOneMisses {
     instruction: u64,
@@ -105,12 +105,12 @@ pub fn baseline(program: &Program, machine: &MachineConfig, kind: CoreKind) -> B
     })
 }
 
-/// What all points of a family have in common.
+/// Common inputs of all points of a family.
 pub struct Family<'a> {
     pub plan: &'a Plan,
     /// The program in the set-up that is timed.
     pub program: &'a Program,
-    /// Its run without DISE.
+    /// Run of the program without DISE.
     pub baseline: Alone,
     /// Instructions of the functional pass; `None` in another set-up than its own.
     pub instructions: Option<u64>,

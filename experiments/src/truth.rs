@@ -1,4 +1,4 @@
-//! What a functional run of a program says a profile must be, and how a collected one differs.
+//! Profiles that a functional run of a program prescribes, and how a collected one differs.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

@@ -115,7 +115,7 @@ fn write(sheet: &mut Pixmap, text: &str, (x, y): (i32, i32), set: Type) {
         HPos::Center => line.width / 2.0,
         HPos::Right => line.width,
     };
-    // What plotters writes as `dy`: 0.76 em, and half of an ex, which is half of an em.
+    // Offsets that plotters writes as `dy`: 0.76 em, and half of an ex, which is half of an em.
     let baseline = match set.v {
         VPos::Top => 0.76 * size,
         VPos::Center => 0.25 * size,

@@ -20,7 +20,7 @@ pub struct Chapter {
 /// A table of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChapterTable {
-    /// What it shows.
+    /// Title: what the table shows.
     pub title: String,
     /// Names of the columns.
     pub head: Vec<String>,
@@ -28,7 +28,7 @@ pub struct ChapterTable {
     pub rows: Vec<Vec<String>>,
     /// Columns from the left that hold words; the others hold numbers.
     pub words: usize,
-    /// It is shown only when its title is opened.
+    /// Whether the table is folded: shown only when its title is opened.
     pub folded: bool,
 }
 

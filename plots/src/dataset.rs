@@ -111,7 +111,7 @@ impl Spread {
         })
     }
 
-    /// What a picture of it needs room for.
+    /// Values that a picture of the spread needs room for.
     pub(crate) fn marks(&self) -> impl Iterator<Item = f64> {
         let ends = self.middle.map(|(low, high)| [low, high]);
         ends.into_iter().flatten().chain([self.mean])
@@ -216,7 +216,7 @@ fn exactness(row: &Row) -> u8 {
 }
 
 impl<'a> DataSet<'a> {
-    /// What figures say about where their numbers come from.
+    /// Origin of a figure's numbers: machine, instruction set, input and version.
     pub(crate) fn origin(&self) -> String {
         let input = self
             .input
@@ -233,8 +233,8 @@ impl<'a> DataSet<'a> {
         )
     }
 
-    /// What has to be said of how rows were timed, in sentences without their full stops; empty if every cycle was
-    /// simulated in the order of time.
+    /// Notes on how rows were timed, in sentences without their full stops; empty if every cycle was simulated in the
+    /// order of time.
     pub(crate) fn timing_notes(&self) -> Vec<String> {
         let by_instruction = is_by_instruction(&self.rows).then(|| {
             "timed on the instruction-driven core, which asks caches in program order: cycles differ a little from those \
@@ -244,7 +244,7 @@ impl<'a> DataSet<'a> {
         self.sampling().into_iter().chain(by_instruction).collect()
     }
 
-    /// What has to be said of where schedules begin and of set-ups, in sentences without their full stops.
+    /// Notes on where schedules begin and on set-ups, in sentences without their full stops.
     pub(crate) fn phase_notes(&self) -> Vec<String> {
         let phases = self
             .rows

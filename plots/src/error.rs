@@ -1,4 +1,4 @@
-//! What can go wrong between result rows and a report.
+//! Errors between result rows and a report.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub enum PlotError {
         path: PathBuf,
         /// Line number, from 1.
         line: usize,
-        /// What the reader found.
+        /// Reason, as the reader found it.
         reason: String,
     },
     /// A file or folder of the report could not be written.
@@ -38,12 +38,12 @@ pub enum PlotError {
         /// The operating system's reason.
         source: std::io::Error,
     },
-    /// What a figure was asked to show cannot be drawn.
+    /// A figure cannot draw the values that it was asked to show.
     #[error("figure `{figure}`: {reason}")]
     BadFigure {
         /// Title of the figure.
         figure: String,
-        /// What is wrong with its values.
+        /// Defect of the values.
         reason: String,
     },
     /// A drawing could not be rendered.
@@ -51,7 +51,7 @@ pub enum PlotError {
     Render {
         /// Title of the figure.
         figure: String,
-        /// What the renderer said.
+        /// Message of the renderer.
         reason: String,
     },
     /// The rows could not be encoded as CSV.

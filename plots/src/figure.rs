@@ -15,7 +15,7 @@ use crate::style::UNITS_PER_PIXEL;
 pub struct Figure {
     title: String,
     svg: String,
-    /// What the SVG shows, for the bitmap.
+    /// Marks of the SVG, for the bitmap.
     marks: Vec<Mark>,
     /// Width and height in units.
     size: (u32, u32),
@@ -54,7 +54,7 @@ impl Figure {
         })
     }
 
-    /// What the picture shows.
+    /// Title of the picture.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title

@@ -18,7 +18,7 @@ const GUIDE: &str = include_str!("guide.html");
 /// Bytes of per-program pictures kept inside the page; further ones are linked.
 const INLINE_LIMIT: usize = 2_500_000;
 
-/// What a report says beside the rows.
+/// Texts of a report beside the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportInfo {
     /// Heading of the page.
@@ -109,7 +109,7 @@ impl Page {
         );
     }
 
-    /// What the pictures show, and whether all of it is there.
+    /// Writes which programs and machines the pictures show, and how many points failed.
     fn first_words(&mut self, sections: &[Section<'_>]) {
         let rows = || sections.iter().flat_map(|s| &s.set.rows);
         let programs: BTreeSet<&str> = rows().map(|r| r.program.as_str()).collect();

@@ -11,7 +11,7 @@ use crate::table::{align, one_line, percent};
 /// A table of text; the first column is a name, the others are numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IsaTable {
-    /// What it shows.
+    /// Title: what the table shows.
     pub title: String,
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,

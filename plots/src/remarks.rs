@@ -1,10 +1,10 @@
-//! What a page says around its pictures.
+//! Remarks of a page around its pictures.
 
 use std::fmt::Write as _;
 
 use crate::html::escape;
 
-/// What accuracies are, for those who see the first picture.
+/// Meaning of accuracies, for those who see the first picture.
 pub(crate) const OVERLAP: &str = "Accuracy is overlap: how alike the sampled profile and the exhaustive one are. Of each \
     profile the members are kept that make up 90% of it; each counts with the smaller of its two shares, and the sum is the \
     overlap: 100% for equal profiles, 0% for profiles without a member in common.";

@@ -1,4 +1,4 @@
-//! What samples say: tags, rates, periods, and how many can be trusted.
+//! Analysis of samples: tags, rates, periods, and how many can be trusted.
 
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ pub enum Depth {
     Full,
 }
 
-/// What an analysis found.
+/// Results of an analysis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Analysis {
     /// Samples whose interval can be trusted.
@@ -90,7 +90,7 @@ pub struct Analysis {
     pub gap: DistributionResult,
     /// Rates.
     pub rates: Vec<RateResult>,
-    /// What happened when.
+    /// Timeline of the run.
     pub timeline: TimelineResult,
 }
 
@@ -181,7 +181,7 @@ impl Analyzer {
         (self.kept, self.seen - self.kept)
     }
 
-    /// What was found.
+    /// Results of the analysis.
     #[must_use]
     pub fn result(&self) -> Analysis {
         let (kept, discarded) = self.judged();

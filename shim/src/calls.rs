@@ -33,7 +33,7 @@ pub enum Collector {
 }
 
 impl Collector {
-    /// What the program's library has to write.
+    /// Variant of the program's library that the collector needs.
     #[must_use]
     pub fn variant(self) -> Variant {
         match self {

@@ -24,7 +24,7 @@ const READS: u64 = 1 << 26;
 /// scheduler that holds up one of the two moves the mean.
 ///
 /// # Errors
-/// What creating a region and binding to CPUs say.
+/// Errors of creating a region and binding to CPUs.
 pub fn cycles_per_change(
     placement: &Placement,
     write: impl Fn(&Slot, &AtomicBool) + Sync,

@@ -159,7 +159,7 @@ impl Distribution {
         0.0
     }
 
-    /// What results keep.
+    /// Summary that results keep.
     #[must_use]
     pub fn result(&self) -> DistributionResult {
         let count = self.count();

@@ -1,4 +1,4 @@
-//! What can go wrong between asking for a measurement and having one.
+//! Errors between asking for a measurement and having one.
 
 use std::path::PathBuf;
 
@@ -18,9 +18,9 @@ pub enum ShimError {
     /// Something else than a region of this version.
     #[error("{path} is not a tag region that can be read: {why}")]
     NotARegion {
-        /// What was opened.
+        /// Path that was opened.
         path: String,
-        /// What is wrong with it.
+        /// Reason why it is not a region.
         why: String,
     },
     /// A process without a region.
@@ -88,7 +88,7 @@ pub enum ShimError {
     CpuNotAllowed {
         /// The CPU asked for.
         cpu: usize,
-        /// What may be used.
+        /// CPUs that may be used.
         allowed: String,
     },
     /// Two jobs for one CPU, or the like.
@@ -108,9 +108,9 @@ pub enum ShimError {
          the program's own counters"
     )]
     UnknownEvent {
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
-        /// What there is.
+        /// Names that are known.
         known: String,
     },
     /// An event that could not be opened.
@@ -120,7 +120,7 @@ pub enum ShimError {
         event: String,
         /// The operating system's reason.
         source: std::io::Error,
-        /// What to do.
+        /// Remedy.
         remedy: String,
     },
     /// A counter that stopped counting for itself.
@@ -211,7 +211,7 @@ pub enum ShimError {
         "`{text}` is no period: `fast`, `pause:N` (N pause instructions), N or Nc (cycles), Nns, Nus, Nms"
     )]
     Period {
-        /// What was given.
+        /// Text that was given.
         text: String,
     },
     /// Text or numbers that could not be written.
@@ -235,7 +235,7 @@ pub enum ShimError {
     BadSamples {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Defect of the file.
         why: String,
     },
 }

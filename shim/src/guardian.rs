@@ -34,12 +34,12 @@ pub struct Guardian {
     process: Pid,
 }
 
-/// What a guardian has to do.
+/// Task of a guardian: to let the program use all its CPUs again.
 struct Task {
     program: Pid,
-    /// What the program was bound to.
+    /// CPUs to which the program was bound.
     bound: CpuSet,
-    /// What it gets back.
+    /// CPUs that the program may use again.
     allowed: CpuSet,
 }
 

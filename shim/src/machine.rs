@@ -1,4 +1,4 @@
-//! What this machine has for an observer, found out and not guessed.
+//! Capabilities of this machine for an observer, found out and not guessed.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::counters::{Event, PerfEvent, Pmu, Reach, Target, Way, paranoid};
 use crate::error::ShimError;
 use crate::placement::{Placement, Seat};
 
-/// What was found.
+/// Capabilities that were found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Name of the processor.
@@ -39,11 +39,11 @@ pub struct Machine {
 /// One finding, in words, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
+    /// Capability that was looked for.
     pub what: &'static str,
     /// Whether it is there.
     pub available: bool,
-    /// What it is, or what is missing and how to get it.
+    /// Description, or what is missing and how to get it.
     pub detail: String,
 }
 

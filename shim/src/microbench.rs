@@ -21,7 +21,7 @@ use crate::stats::Estimate;
 #[derive(Default)]
 struct Word(AtomicU64);
 
-/// What to run.
+/// Parameters of the microbenchmark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Microbench {
     /// Writes of the producer in a run, at most: runs with long waits are shortened.
@@ -53,9 +53,9 @@ pub struct MicroPoint {
     pub producer_cycles: Estimate,
     /// Cycles from read to read, beside the producer, while the consumer ran.
     pub consumer_cycles: Estimate,
-    /// What the consumer adds to the producer's time, in percent.
+    /// Time that the consumer adds to the producer's, in percent.
     pub overhead_percent: Estimate,
-    /// What it adds to one write, in cycles.
+    /// Cycles that the consumer adds to one write.
     pub added_cycles: Estimate,
     /// Share of the consumer's reads that found a new value, in percent.
     pub fresh_percent: Estimate,

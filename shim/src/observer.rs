@@ -15,7 +15,7 @@ use crate::region::{LIVE, Region, SLOTS, Slot};
 use crate::sample::{MAX_COUNTERS, Sample, Sink};
 use crate::tags::TagCounts;
 
-/// What an observer did.
+/// Counts and times of an observer's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Observed {
     /// Samples taken.
@@ -119,7 +119,7 @@ impl<'a> Threads<'a> {
 /// counters were asked for.
 ///
 /// # Errors
-/// What reading a counter says ([`ShimError::Multiplexed`] and others); all samples before it have
+/// Errors of reading a counter ([`ShimError::Multiplexed`] and others); all samples before it have
 /// been sent. [`ShimError::TooManyCounters`] before the first.
 pub fn observe<C: Clock, S: Sink>(
     region: Option<&Region>,

@@ -1,5 +1,5 @@
-//! What observing costs, against the period (SHIM, Figures 4(c) and 7(a)): a program that writes its
-//! tags alone, and the same beside an observer, in turns.
+//! Cost of observing, against the period (SHIM, Figures 4(c) and 7(a)): a program that writes its tags alone, and the
+//! same beside an observer, in turns.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -37,10 +37,10 @@ pub enum Observed {
     Program(Start),
 }
 
-/// What to measure.
+/// Parameters of a measurement of overhead.
 #[derive(Debug, Clone)]
 pub struct Overhead {
-    /// What is observed.
+    /// The observed program.
     pub observed: Observed,
     /// Tags alone, or with time stamps and correction.
     pub mode: Mode,
@@ -57,7 +57,7 @@ pub struct OverheadPoint {
     pub pace: String,
     /// Mean cycles from sample to sample while the observer ran.
     pub period_cycles: Estimate,
-    /// What the observer adds to the program's time on its CPU, in percent.
+    /// Time that the observer adds to the program's on its CPU, in percent.
     pub overhead_percent: Estimate,
     /// Samples kept, in percent; 100 without time stamps.
     pub kept_percent: Estimate,
@@ -261,7 +261,7 @@ impl Overhead {
     /// it, so that what changes on the host changes for all of them. Calls `tell` in each round.
     ///
     /// # Errors
-    /// What starting the program and the observer say.
+    /// Errors of starting the program and of the observer.
     pub fn run(
         &self,
         machine: &Machine,

@@ -16,7 +16,7 @@ pub enum Seat {
     Smt,
 }
 
-/// What the user wants; what is `None` is chosen.
+/// Placement that the user asks for; what is `None` is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wish {
     /// Where the observer sits.
@@ -27,7 +27,7 @@ pub struct Wish {
     pub program: Vec<usize>,
 }
 
-/// What was chosen.
+/// Chosen placement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// Where the observer sits.

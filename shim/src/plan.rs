@@ -12,7 +12,7 @@ use crate::pace::Pace;
 use crate::placement::Placement;
 use crate::sample::MAX_COUNTERS;
 
-/// What the observer does with what it reads.
+/// Processing of samples by the observer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -34,11 +34,11 @@ pub enum Mode {
 pub struct Plan {
     /// The wait between samples.
     pub pace: Pace,
-    /// What is done with them.
+    /// Processing of the samples.
     pub mode: Mode,
     /// Which intervals are kept.
     pub dte: Dte,
-    /// What is counted.
+    /// Events that are counted.
     pub events: Vec<Event>,
     /// Events may be counted that take an interrupt of the program's processor for each sample.
     pub may_interrupt: bool,
@@ -126,7 +126,7 @@ impl Plan {
     /// Opens the counters; called on the observer's thread, which some of them are bound to.
     ///
     /// # Errors
-    /// What [`Plan::ways`] says, and [`ShimError::Event`] with the remedy.
+    /// The errors of [`Plan::ways`], and [`ShimError::Event`] with the remedy.
     pub fn open(
         &self,
         machine: &Machine,

@@ -1,6 +1,6 @@
 //! The library that makes instrumented programs write tags, compiled on the spot.
 //!
-//! Its source travels in the binary. The host's C compiler makes a shared object of it once for each
+//! The library's source travels in the binary. The host's C compiler makes a shared object of it once for each
 //! folder; a program compiled with `-finstrument-functions` (or `-fpatchable-function-entry=5`) then
 //! writes its functions as tags, shows their calls or counts them, when it runs with `LD_PRELOAD` set to that
 //! file.
@@ -27,7 +27,7 @@ const CALLS_HEADER_BYTES: u64 = 32;
 /// Words of a row: callee, caller, count.
 const CALLS_ROW_WORDS: usize = 3;
 
-/// What the library does at each entry and exit.
+/// Action of the library at each entry and exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// Keeps the thread's stack of tags and its tag: three stores an entry, two an exit.
@@ -49,9 +49,8 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What fits the executable at `path`: [`Variant::Patch`] if it has patchable entries and does not
-    /// call the hooks of `-finstrument-functions`; else, and if the file cannot be read,
-    /// [`Variant::Stack`].
+    /// Variant that fits the executable at `path`: [`Variant::Patch`] if it has patchable entries and does not call the
+    /// hooks of `-finstrument-functions`; else, and if the file cannot be read, [`Variant::Stack`].
     #[must_use]
     pub fn of_program(path: &Path) -> Variant {
         let patchable = || -> Option<bool> {
@@ -121,7 +120,7 @@ pub enum PreloadError {
     NotCompiled {
         /// The command.
         compiler: String,
-        /// What it said.
+        /// Messages of the compiler.
         said: String,
     },
     /// A file cannot be written or read.
@@ -137,7 +136,7 @@ pub enum PreloadError {
     NotCounts {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// Defect of the file.
         why: String,
     },
 }
@@ -186,7 +185,7 @@ fn joined(library: &Path, others: Option<OsString>) -> OsString {
 /// the name of its file, is compiled and may include the others.
 ///
 /// # Errors
-/// As for [`build`].
+/// The errors of [`build`].
 pub fn build_library(
     folder: &Path,
     name: &str,

@@ -13,7 +13,7 @@ pub const FACTORS: [u64; 4] = [1, 10, 100, 1000];
 /// Which rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateSpec {
-    /// What it is called: `IPC`, `page-faults per cycle`.
+    /// Name: `IPC`, `page-faults per cycle`.
     pub name: String,
     /// The counter above the line.
     pub numerator: usize,
@@ -144,7 +144,7 @@ impl RateCollector {
         }
     }
 
-    /// What results keep; `tag_at` gives the tag of a place.
+    /// Distributions that results keep; `tag_at` gives the tag of a place.
     #[must_use]
     pub fn result(&self, tag_at: impl Fn(usize) -> u64) -> RateResult {
         let by_tag = self.by_tag.iter().enumerate().filter_map(|(place, rates)| {

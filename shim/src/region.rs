@@ -1,6 +1,6 @@
 //! The region that the observed program and the observer share, version 2.
 //!
-//! It is a memfd sealed against shrinking, so that nothing the program does can take a mapped page
+//! The region is a memfd sealed against shrinking, so that nothing the program does can take a mapped page
 //! away from the observer. `include/hps_shim.h` says the same layout to C; a test compares the two.
 //!
 //! All words are atomics written and read relaxed: a tag is one plain store for the program and one
@@ -59,7 +59,7 @@ pub const ENDED: u32 = 2;
 /// `Name::state`: the text may be read.
 pub const NAME_READY: u32 = 2;
 
-/// What stands at the region's begin.
+/// Header at the region's begin.
 #[repr(C)]
 pub struct Header {
     /// [`MAGIC`].
@@ -90,7 +90,7 @@ pub struct Header {
 /// One thread's words.
 #[repr(C, align(128))]
 pub struct Slot {
-    /// What the thread is in now: 0 nothing, below [`FIRST_ADDRESS`] a small id, else an address.
+    /// Current tag of the thread: 0 nothing, below [`FIRST_ADDRESS`] a small id, else an address.
     pub tag: AtomicU64,
     /// Entries on the stack ([`depth_of`]), which may exceed [`STACK`], then the rest is lost; and how
     /// many entries came and went so far ([`changes_of`]).

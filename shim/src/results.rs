@@ -1,4 +1,4 @@
-//! What an observation leaves behind: a structure for files, and text for people.
+//! Results of an observation: a structure for files, and text for people.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,13 +44,13 @@ pub struct TagRow {
 pub struct ThreadRow {
     /// The kernel's id; `None`: all threads beyond the first 64.
     pub thread: Option<u64>,
-    /// What it is called; `None` if it ended before it could be asked.
+    /// Name of the thread; `None` if it ended before it could be asked.
     pub name: Option<String>,
     /// Samples.
     pub samples: u64,
     /// Share of the samples of all threads, 0 to 1.
     pub share: f64,
-    /// Its samples by tag, the most first.
+    /// Samples of the thread by tag, the most first.
     pub tags: Vec<ThreadTagRow>,
 }
 
@@ -117,7 +117,7 @@ pub struct ShimResult {
     pub pace: String,
     /// Parts per million that cycles per cycle may differ from 1.
     pub dte_tolerance_ppm: u32,
-    /// What the observer did.
+    /// Counts and times of the observer's run.
     pub observed: Observed,
     /// Mean cycles from sample to sample.
     pub mean_period_cycles: f64,
@@ -125,7 +125,7 @@ pub struct ShimResult {
     pub mean_period_running_cycles: f64,
     /// Where its samples went.
     pub account: Account,
-    /// What was counted.
+    /// Counters that were read.
     pub counters: Vec<CounterInfo>,
     /// Samples by tag, the most first.
     pub tags: Vec<TagRow>,
@@ -137,7 +137,7 @@ pub struct ShimResult {
     pub stacks: Option<StackResult>,
     /// Everything else; `null` in tally mode.
     pub analysis: Option<Analysis>,
-    /// What should be known to read this.
+    /// Notes that a reader should know.
     pub notes: Vec<String>,
 }
 
@@ -326,7 +326,7 @@ pub struct Measurement {
     pub placement: Placement,
     /// Ticks of the time stamp counter in a second.
     pub ticks_per_second: f64,
-    /// What was measured.
+    /// Kind of the measurement, with its results.
     #[serde(flatten)]
     pub kind: MeasurementKind,
 }

@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// As the program's library writes.
+    /// Writes a word like the program's library; `false` if the ring is full.
     fn write(rings: &Rings, ring: usize, word: u64) -> bool {
         let written = rings.word(ring, WRITTEN);
         let at = written.load(Ordering::Relaxed);

@@ -5,7 +5,7 @@ use crate::dte::Stamps;
 /// Counters that a sample can hold.
 pub const MAX_COUNTERS: usize = 8;
 
-/// What the observer read in one turn of its loop.
+/// Values that the observer reads in one turn of its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Sample {
@@ -15,7 +15,7 @@ pub struct Sample {
     pub end: u64,
     /// The observed thread, by the kernel's id; 0 if there is none.
     pub thread: u64,
-    /// What it is in.
+    /// Tag of the thread.
     pub tag: u64,
     /// The counters in the order asked for; the rest is 0.
     pub counters: [u64; MAX_COUNTERS],

@@ -24,7 +24,7 @@ use crate::symbols::{ProcessMaps, Symbolizer};
 use crate::threads::ThreadNames;
 use crate::watch::{Task, Watch, Watched};
 
-/// What to observe and how.
+/// Request for an observation.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// How.
@@ -35,17 +35,17 @@ pub struct Request {
     pub keep: Option<PathBuf>,
 }
 
-/// What came of it.
+/// Outcome of an observation.
 pub struct Session {
     /// How the program ended, in words; empty if it was left running.
     pub status: String,
-    /// Its exit code, 128 + signal if a signal ended it, 0 if it was left running.
+    /// Exit code of the program, 128 + signal if a signal ended it, 0 if it was left running.
     pub code: u8,
     /// From its first instruction to its end, or while it was observed.
     pub wall: Duration,
     /// Who ran where.
     pub placement: Placement,
-    /// What the observer brought home.
+    /// Results of the observer.
     pub watched: Watched,
     /// The region, whose names are still there.
     pub region: Arc<Region>,
@@ -96,8 +96,8 @@ impl Request {
     /// the variable [`REGION_VARIABLE`]. Nothing of the observer is left when this returns.
     ///
     /// # Errors
-    /// What cannot be had before the program runs (it then never does), [`ShimError::NotStarted`],
-    /// [`ShimError::NoTags`] and [`ShimError::EndedAtOnce`] if there was nothing to sample.
+    /// Failures before the program runs (it then never does), [`ShimError::NotStarted`], [`ShimError::NoTags`] and
+    /// [`ShimError::EndedAtOnce`] if there was nothing to sample.
     pub fn run(&self, machine: &Machine, mut start: Start) -> Result<Session, ShimError> {
         self.plan.check()?;
         let placement = place(machine, &self.wish, self.plan.wants_pmu())?;
@@ -282,7 +282,7 @@ fn wait_for(fd: &OwnedFd, time: Duration) -> Result<bool, ShimError> {
     }
 }
 
-/// What has to be read while the program lives.
+/// Names that have to be read while the program lives.
 #[derive(Default)]
 struct Names {
     symbols: Symbolizer,

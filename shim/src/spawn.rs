@@ -31,7 +31,7 @@ pub struct Waiting {
     spawner: JoinHandle<std::io::Result<Child>>,
 }
 
-/// What to start.
+/// Program to start.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
     /// The program and its arguments.
@@ -45,7 +45,7 @@ pub struct Start {
     pub record: Option<PathBuf>,
 }
 
-/// What the child does between `fork` and `exec`: calls of the kernel only, no allocation.
+/// Work of the child between `fork` and `exec`: calls of the kernel only, no allocation.
 fn prepare(
     cpus: Option<&CpuSet>,
     report: &OwnedFd,

@@ -19,7 +19,7 @@ pub const DEEPER: u64 = u64::MAX - 1;
 pub trait StackWords {
     /// Changes and depth.
     fn word(&self) -> u64;
-    /// What the thread is in.
+    /// Tag of the thread.
     fn tag(&self) -> u64;
     /// Entry `at` from the outermost on.
     fn entry(&self, at: usize) -> u64;
@@ -45,10 +45,10 @@ impl StackWords for Slot {
 /// Whether a stack was read whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// It stood like this at some moment while it was read.
+    /// The stack stood like this at some moment while it was read.
     Whole,
-    /// It changed. What is certain of it is there: the outermost frames that stayed, [`MISSING`], and
-    /// the tag.
+    /// The stack changed. The frames that are certain are there: the outermost ones that stayed, [`MISSING`], and the
+    /// tag.
     Torn,
 }
 
@@ -73,7 +73,7 @@ pub fn read_stack(words: &impl StackWords, path: &mut Vec<u64>) -> Reading {
     Reading::Torn
 }
 
-/// What was read of a thread that is not there any more.
+/// Reading of a thread that is not there any more.
 pub fn vanished(tag: u64, path: &mut Vec<u64>) -> Reading {
     path.clear();
     path.extend([MISSING, tag]);

@@ -52,7 +52,7 @@ pub struct FunctionRow {
     pub total_share: f64,
 }
 
-/// What stacks say.
+/// Results of the analysis of stacks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StackResult {
     /// Samples: `whole + torn`, and all that the observer sent.
@@ -66,7 +66,7 @@ pub struct StackResult {
     pub deeper: u64,
     /// Samples for which the tree had no room; they are in nothing below.
     pub lost: u64,
-    /// What was on stacks.
+    /// Frames that were on stacks.
     pub frames: Vec<Frame>,
     /// The tree; callers stand before what they call.
     pub contexts: Vec<ContextRow>,

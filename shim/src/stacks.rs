@@ -7,7 +7,7 @@ use crate::region::{LIVE, Region, SLOTS, STACK, Slot};
 use crate::sample::{Sample, Sink};
 use crate::stack_read::{DEEPER, Reading, read_stack, vanished};
 
-/// What became of the stacks of all samples: `sampled = whole + torn`.
+/// Counts of the stacks of all samples, `sampled = whole + torn`, and their tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stacks {
     /// Samples with a stack: all that were sent.
@@ -48,7 +48,7 @@ impl<'a, S: Sink> WithStacks<'a, S> {
         }
     }
 
-    /// What was found.
+    /// Counts and tree of the stacks that were read.
     pub fn finish(self) -> Stacks {
         Stacks {
             lost: self.contexts.lost(),

@@ -184,7 +184,7 @@ fn threads(out: &mut String, result: &ShimResult, top: usize) {
     }
 }
 
-/// What became of the stacks, and functions by their total share.
+/// Writes the counts of the stacks, and functions by their total share.
 fn stacks(out: &mut String, result: &ShimResult, top: usize) {
     let Some(stacks) = &result.stacks else {
         return;

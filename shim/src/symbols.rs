@@ -22,7 +22,7 @@ use crate::error::ShimError;
 /// Files beyond this are not read for their symbols, in bytes.
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
-/// What lies at an address.
+/// Symbolic location of an address.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Location {
     /// The function, demangled, if the file names one.
@@ -40,13 +40,13 @@ pub struct Location {
 /// The code of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
-    /// Its name, demangled.
+    /// Name of the function, demangled.
     pub name: String,
-    /// Its name as the file has it.
+    /// Name of the function as the file has it.
     pub linkage_name: String,
     /// Address of its first instruction in the process.
     pub entry: u64,
-    /// Its bytes.
+    /// Bytes of the function.
     pub bytes: Vec<u8>,
 }
 
@@ -107,8 +107,8 @@ impl Symbolizer {
         self.update(&other.maps);
     }
 
-    /// What lies at an address. Without debug information there is no line, without symbols no
-    /// function, and where nothing is mapped only the address.
+    /// Location of an address. Without debug information there is no line, without symbols no function, and where
+    /// nothing is mapped only the address.
     pub fn resolve(&mut self, address: u64) -> Location {
         let nowhere = Location {
             entry: address,

@@ -92,7 +92,7 @@ impl ThreadCounts {
     }
 }
 
-/// What threads are called: `comm`, read while they live. Linux cuts it to 15 bytes.
+/// Names of threads: `comm`, read while they live. Linux cuts it to 15 bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadNames(BTreeMap<u64, Option<String>>);
 
@@ -199,7 +199,7 @@ mod tests {
         });
         assert_eq!(names.get(thread), Some("some-worker"));
         assert!(names.are_complete(&region));
-        // It has ended; its name stays.
+        // The thread has ended; its name stays.
         names.update(&region, std::process::id());
         assert_eq!(names.get(thread), Some("some-worker"));
         assert_eq!(names.get(1 << 40), None);

@@ -1,4 +1,4 @@
-//! What happened when: a fixed number of windows over the whole run, and an excerpt sample by sample.
+//! Timeline of a run: a fixed number of windows over the whole run, and an excerpt sample by sample.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub struct Moment {
     pub at: u64,
     /// Cycles since the sample before.
     pub period: u64,
-    /// What the program was in.
+    /// Tag of the program.
     pub tag: u64,
     /// Counts since the sample before, by counter.
     pub counts: [u64; MAX_COUNTERS],
@@ -164,7 +164,7 @@ impl Timeline {
         index
     }
 
-    /// What results keep.
+    /// Windows and excerpt that results keep.
     #[must_use]
     pub fn result(&self) -> TimelineResult {
         TimelineResult {

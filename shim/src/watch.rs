@@ -25,10 +25,10 @@ use crate::sample::{Sample, Sink};
 use crate::stacks::{Stacks, WithStacks};
 use crate::tags::TagCounts;
 
-/// What an observer brought home.
+/// Results of an observer.
 #[derive(Debug)]
 pub struct Watched {
-    /// What it did.
+    /// Counts and times of the observer's run.
     pub observed: Observed,
     /// Where its samples went.
     pub account: Account,
@@ -38,7 +38,7 @@ pub struct Watched {
     pub analysis: Option<Analysis>,
     /// The stacks, if they were asked for.
     pub stacks: Option<Stacks>,
-    /// What was counted and how it was read.
+    /// Counters and how they were read.
     pub counters: Vec<CounterInfo>,
     /// Calls, if they were asked for.
     pub calls: Option<FoundCalls>,
@@ -50,13 +50,13 @@ pub struct Watch {
     thread: Option<JoinHandle<Result<Watched, ShimError>>>,
 }
 
-/// What an observer's thread needs.
+/// Inputs of an observer's thread.
 pub struct Task {
     /// The observed region.
     pub region: Arc<Region>,
     /// The program's rings of calls, if it has any.
     pub rings: Option<Arc<Rings>>,
-    /// What to do.
+    /// Plan of the observation.
     pub plan: Plan,
     /// The machine, for its PMU.
     pub machine: Machine,
@@ -72,7 +72,7 @@ impl Watch {
     /// Starts the observer; returns when it is bound to its CPU, has its counters and samples.
     ///
     /// # Errors
-    /// What binding and opening counters say; then no thread is left behind.
+    /// Errors of binding and opening counters; then no thread is left behind.
     pub fn start(task: Task) -> Result<Self, ShimError> {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
@@ -87,7 +87,7 @@ impl Watch {
         };
         match is_ready.recv() {
             Ok(()) => Ok(watch),
-            // It ended before it was ready: with an error.
+            // The observer ended before it was ready: with an error.
             Err(_) => match watch.stop() {
                 Err(error) => Err(error),
                 Ok(_) => Err(ShimError::system(
@@ -101,7 +101,7 @@ impl Watch {
     /// Stops the observer and takes what it has.
     ///
     /// # Errors
-    /// What reading counters or writing samples said.
+    /// Errors of reading counters or writing samples.
     pub fn stop(mut self) -> Result<Watched, ShimError> {
         self.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take();

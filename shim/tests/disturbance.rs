@@ -11,13 +11,13 @@ use hps_shim::pace::Pace;
 use hps_shim::region::Region;
 use hps_shim::sample::Sample;
 
-/// What happens at a sample.
+/// Disturbance at a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disturbance {
     None,
     /// The observer is away between samples: a longer interval, and a right one.
     Idle(u64),
-    /// It is away between its two stamps, or a stamp comes late: the rate is wrong.
+    /// The observer is away between its two stamps, or a stamp comes late: the rate is wrong.
     Within(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What an observation leaves behind in this process: nothing. One test alone in its process, so
+//! Leftovers of an observation in this process: none. One test alone in its process, so
 //! that descriptors and threads can be counted.
 
 use std::collections::BTreeMap;

@@ -53,7 +53,7 @@ impl Stops {
             .stdout(Stdio::piped())
             .spawn()
             .expect("it starts");
-        // It waits at the gate, with the region claimed, until it is let through.
+        // The program waits at the gate, with the region claimed, until it is let through.
         while region.layout().header.pid.load(Ordering::Acquire) == 0 {
             std::thread::yield_now();
         }
@@ -83,7 +83,7 @@ impl Stops {
         self.input.write_all(b"x").expect("it reads");
     }
 
-    /// What a slot's thread is in, and its stack.
+    /// Tag of a slot's thread, and its stack.
     fn state(&mut self, slot: usize) -> (String, Vec<String>) {
         let slot = &self.region.layout().slots[slot];
         let tag = slot.tag.load(Ordering::Relaxed);
@@ -120,8 +120,7 @@ fn each_entry_and_exit_writes_its_tag() {
     };
     expect(&mut stops, "leaf", &["main", "caller", "leaf"]);
     expect(&mut stops, "caller", &["main", "caller"]);
-    // What longjmp skipped goes when the next function leaves; until then the tag is the last
-    // entered function's.
+    // Frames that longjmp skipped go when the next function leaves; until then the tag is the last entered function's.
     stops.reach();
     assert_eq!(stops.state(0).0, "jumper");
     stops.go_on();
@@ -141,7 +140,7 @@ fn each_entry_and_exit_writes_its_tag() {
     assert_eq!(stops.state(1).1, ["thread", "leaf"]);
     assert_eq!(stops.state(0), ("main".to_owned(), vec!["main".to_owned()]));
     stops.go_on();
-    // So has a forked child, which begins with an empty stack.
+    // A forked child has a slot of its own, too, and begins with an empty stack.
     stops.reach();
     let child = &stops.region.layout().slots[1];
     assert_eq!(child.generation.load(Ordering::Relaxed), 2);

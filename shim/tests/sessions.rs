@@ -420,7 +420,7 @@ fn programs_that_cannot_be_observed_are_refused_in_words() {
     let Some((blink, _)) = observed(&seldom, "blink") else {
         return;
     };
-    // It may be caught all the same; if not, the message says why.
+    // The program may be caught all the same; if not, the message says why.
     if let Err(error) = blink {
         assert!(matches!(error, ShimError::EndedAtOnce { .. }), "{error}");
     }

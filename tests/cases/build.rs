@@ -122,7 +122,7 @@ pub fn prints(source: &str, flags: &[&str], options: &[&str], expected: &str) {
     }
 }
 
-/// What the program prints in each mode, with a root that it may write to.
+/// Checks the output of the program in each mode, with a root that it may write to.
 #[track_caller]
 pub fn prints_in_a_root(source: &str, expected: &str) {
     for isa in Isa::BOTH {

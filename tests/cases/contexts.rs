@@ -197,7 +197,7 @@ fn futures_and_goroutines_have_exact_contexts() {
     }
 }
 
-/// What a handler of a signal returns to is one function with a name, in the profile and in all that it is written as.
+/// The return from handlers of signals is one function with a name, in the profile and in all that it is written as.
 #[test]
 fn the_return_from_signals_has_a_name() {
     const NAME: &str = "[signal return]";
@@ -286,7 +286,7 @@ fn deep_recursion_is_counted_and_its_files_stay_small() {
     );
 }
 
-/// What a tool of valgrind says of the command, on standard error.
+/// Messages of a tool of valgrind on the command, on standard error.
 fn under_valgrind(hps: &Hps, tool: &[&str], args: &[&str]) -> String {
     let output = Command::new("valgrind")
         .args(tool)

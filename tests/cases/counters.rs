@@ -84,7 +84,7 @@ fn programs_count_themselves_with_perf_event_open() {
 const LINES: i64 = 4096;
 const PAGES: i64 = LINES / 64;
 
-/// What `perf_events.c` counts where the machine has all events: at least, and at most.
+/// Counts of `perf_events.c` where the machine has all events: at least, and at most.
 const EVENTS: [(&str, i64, i64); 7] = [
     ("branches", 10_000, 10_100),
     // A predictor is right about half of the tosses of a coin.

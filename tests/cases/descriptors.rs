@@ -135,7 +135,7 @@ fn a_limit_on_time_changes_no_statistics() {
             let done = run(&options, &program, &[]).output().expect("hps runs");
             assert!(done.status.success(), "{mode:?}");
             let text = std::fs::read_to_string(&path).expect("statistics");
-            // What the host took differs.
+            // Lines about the host differ between runs.
             let same = text.lines().filter(|line| !line.contains("host"));
             same.filter(|line| !line.contains("per_second"))
                 .collect::<Vec<_>>()
@@ -149,7 +149,7 @@ fn a_limit_on_time_changes_no_statistics() {
     }
 }
 
-/// As Linux gives them natively; the file has no hole but the one behind its end.
+/// Results that Linux gives natively; the file has no hole but the one behind its end.
 const FLAGS: &str = "\
 syscall(SYS_dup3, fd, 50, -1) -1 EINVAL
 syscall(SYS_dup3, fd, 50, O_CLOEXEC) 50 
@@ -217,7 +217,7 @@ fn sockets_inside_a_program_are_those_of_linux() {
     }
 }
 
-/// As Linux gives them natively, to a user.
+/// Results that Linux gives natively, to a user.
 const RIGHTS: &str = include_str!("guest/rights.txt");
 
 #[test]
@@ -244,7 +244,7 @@ fn links_are_made_inside_the_root() {
     prints_in_a_root("modes.c", include_str!("guest/modes.txt"));
 }
 
-/// As QEMU and Linux give them; a native C library cannot be given some of these pointers.
+/// Results of QEMU and Linux; a native C library cannot be given some of these pointers.
 #[test]
 fn calls_refuse_what_linux_refuses() {
     prints_in_a_root("ltp_errnos.c", include_str!("guest/ltp_errnos.txt"));
@@ -285,7 +285,7 @@ fn calls_that_simulators_miss_are_there() {
         "user:x:1000:1000::/:/bin/sh\n",
     )
     .expect("a file");
-    // It looks for its own name.
+    // The program looks for its own name.
     std::fs::copy(&program, root.path().join("sys_misc")).expect("a copy");
     let done = run(&["--root", ".", "--writable"], "./sys_misc", &[])
         .current_dir(root.path())

@@ -1,4 +1,4 @@
-//! What the host may do to the command: a full standard error, a small stack, input that never ends.
+//! Limits of the host that the command may meet: a full standard error, a small stack, input that never ends.
 
 use std::fs::File;
 use std::process::{Command, Stdio};

@@ -31,7 +31,7 @@ fn plain_c_gives_its_results_with_the_extensions_that_the_compiler_knows() {
     }
 }
 
-/// What the assembler does not know, as words: the exit code says how many of the results are right.
+/// Instructions that the assembler does not know, as words: the exit code says how many of the results are right.
 #[test]
 fn operations_newer_than_the_assembler_run_in_all_modes() {
     let hps = Hps::new();

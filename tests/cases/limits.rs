@@ -151,7 +151,7 @@ fn a_limit_on_time_ends_each_command_that_has_one() {
     assert_ne!(run.code, 124, "ended from outside");
 }
 
-/// What runs a program many times tells for each piece of its work why there is no result.
+/// A command that runs a program many times tells for each piece of its work why there is no result.
 #[test]
 fn a_limit_on_time_ends_each_run_of_a_comparison() {
     let program = build(Isa::Riscv64, "endless.c", &["-O2"]);
@@ -253,7 +253,7 @@ fn what_the_host_keeps_for_a_program_counts_as_its_memory() {
                 let got = run.expect_code(0);
                 let got: i32 = got.trim().parse().expect("a number");
                 assert!(expected.contains(&got), "{isa:?} {way} {mode:?}: {got}");
-                // What finds no room in the address space is refused as on any machine.
+                // Mappings that find no room in the address space are refused as on any machine.
                 let is_mapped = ["mapped", "segments"].contains(&way);
                 assert_eq!(warned, !is_mapped, "{isa:?} {way}: {got}");
             }

@@ -1,4 +1,4 @@
-//! What shells and `man` know of the command.
+//! Completions for shells, and man pages.
 
 use super::support::Hps;
 

@@ -33,7 +33,7 @@ fn run(mode: &[&str], options: &[&str], command: &[&str]) -> Run {
     Hps::new().run(&[&["run"], mode, options, &["--"], command].concat())
 }
 
-/// What a program says under QEMU, where it executes nothing.
+/// Output of a program under QEMU, where it executes nothing.
 fn under_qemu(isa: Isa, program: &str) -> String {
     let qemu = match isa {
         Isa::Riscv64 => "qemu-riscv64",
@@ -292,7 +292,7 @@ fn processes_on_several_contexts_work_together_and_end_each_other() {
     }
 }
 
-/// What the program says that stops and names processes, up to what it executes.
+/// Output of the program that stops and names processes, up to what it executes.
 const CONTROLLED: &str = "\
 none 0
 stopped 1 1 1

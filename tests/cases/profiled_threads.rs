@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::build::{Isa, build};
 use super::support::Hps;
 
-/// What a table says of the program: events by function, of those that threads run.
+/// Counts of a table: events by function, of those that threads run.
 type Counts = BTreeMap<String, u64>;
 
 /// All events are sampled. The tables of a profile of the program, and whose they are.

@@ -276,7 +276,7 @@ fn saved_profiles_of_shadows_are_over_their_keys() {
     }
 }
 
-/// What a profile of a program with children says: cycles by function, those of other programs, and its head.
+/// Profile of a program with children: cycles by function, those of other programs, and its head.
 struct Followed {
     functions: Vec<(String, u64)>,
     cycles: u64,
@@ -466,7 +466,7 @@ fn a_function_that_only_jumps_enter_is_in_every_profile() {
             assert_eq!(sampled, truth, "{what}");
             expect_counts(&what, &truth, expected);
         }
-        // As the HPS report defines its profiles, calls and back-edges alone count.
+        // Calls and back-edges alone count, as the HPS report defines its profiles.
         let case = in_source_order(isa, "tail_calls.c");
         // Alpha's compiler calls through pointers and never jumps.
         let by_pointer = if isa == Isa::Alpha { 200 } else { 0 };

@@ -137,7 +137,7 @@ impl Cluster {
         for job in &jobs {
             signal("-STOP", &job.process);
         }
-        // What has ended by now is not stopped.
+        // Processes that have ended by now are not stopped.
         jobs.iter()
             .filter(|job| job.name == "hps")
             .any(|job| stat(&job.process).is_some_and(|stat| stat.state == "T"))
@@ -152,7 +152,7 @@ impl Cluster {
         drop(lost);
         let jobs = processes_of(&self.folder, node);
         assert!(!jobs.is_empty(), "nothing runs on {node}");
-        // What watches a job says nothing of its end.
+        // Parents, which watch jobs, are killed first, so that they do not report the end.
         for job in &jobs {
             signal("-KILL", &job.parent);
         }
@@ -168,7 +168,7 @@ impl Cluster {
         self.ask("scontrol", &update);
     }
 
-    /// What one of Slurm's commands says.
+    /// Output of one of Slurm's commands.
     fn ask(&self, program: &str, words: &[&str]) -> String {
         let output = self.command(program).args(words).output();
         let output = output.unwrap_or_else(|e| panic!("{program}: {e}; ./test.sh installs it"));
@@ -250,7 +250,7 @@ fn processes_of(folder: &Path, node: &str) -> Vec<Job> {
     found
 }
 
-/// What the host's kernel says of a process.
+/// Fields of a process's `stat` in procfs.
 struct Stat {
     name: String,
     state: String,
@@ -361,7 +361,7 @@ fn arrays_with_parts_killed_preempted_drained_and_lost_end_with_the_whole_result
         c.ask("squeue", &["-h", "-r", "-o", "%r"])
             .contains("BeginTime")
     });
-    // What is put back waits for two minutes otherwise.
+    // Parts that are put back wait for two minutes otherwise.
     let release = |c: &Cluster| {
         let jobs = c.ask("squeue", &["-h", "-r", "-o", "%A %r"]);
         for job in jobs.lines().filter(|line| line.contains("BeginTime")) {

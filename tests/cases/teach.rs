@@ -54,7 +54,7 @@ fn assembly_text_runs_and_its_loop_is_analyzed() {
     run.expect_code(2);
 }
 
-/// What the page begins with.
+/// JSON data that the page begins with.
 fn start(page: &str) -> Value {
     let (_, rest) = page.split_once("id=\"start\">").expect("its place");
     let (text, _) = rest.split_once("</script>").expect("its end");

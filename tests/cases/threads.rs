@@ -325,7 +325,7 @@ fn hardware_threads_get_the_shares_that_their_policy_says() {
         let [a, b] = of(policy, ["wide", "wide"]);
         assert!(is_near(a, first) && is_near(b, second), "{policy}: {a} {b}");
     }
-    // What one leaves, the other uses.
+    // Slots that one loop leaves, the other uses.
     let [a, b] = of("RoundRobin", ["chain", "chain"]);
     assert!(is_near(a, CHAIN) && is_near(b, CHAIN), "{a} {b}");
     // One slot at most, and only while the first one has nothing ready: nothing during its 50,000 cycles.
@@ -471,7 +471,7 @@ fn one_processor_is_what_one_core_has() {
     );
 }
 
-/// What the memory model allows: total store order.
+/// Outcomes that the memory model allows: total store order.
 #[test]
 fn litmus_tests_show_only_what_total_store_order_allows() {
     let hps = Hps::new();

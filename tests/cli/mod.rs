@@ -258,7 +258,7 @@ fn machines_are_listed_shown_and_checked() {
             .contains("branch.predictor.Tage.tables")
     );
 
-    // What is shown as RON is the same machine.
+    // A machine shown as RON is the same machine.
     let ron = hps
         .run(&["machine", "show", "wide-8", "--ron"])
         .expect_code(0);

@@ -1,4 +1,4 @@
-//! What the command refuses, and what it says then.
+//! Orders that the command refuses, and its messages.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn what_the_instruction_driven_core_lacks_is_refused_with_a_remedy() {
         );
         assert!(run.stdout.is_empty(), "{args:?}: nothing may run");
     }
-    // It is known before a file is made.
+    // The refusal comes before a file is made.
     let file = hps.path("never.json");
     hps.run(&[&start[..], &["ev5", "--stats-out", &file, &program]].concat());
     assert!(!Path::new(&file).exists());

@@ -27,7 +27,7 @@ pub use crate::support::elf;
 /// Where [`elf`] puts the first instruction.
 pub const ENTRY: u64 = 0x10078;
 
-/// What a program did, as its caller sees it.
+/// Outcome of a program, as its caller sees it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The exit code.
@@ -72,7 +72,7 @@ pub fn mostly_riscv() -> Vec<Subject> {
     subjects
 }
 
-/// What a message calls a subject.
+/// Name of a subject in messages.
 pub fn title((workload, isa): Subject) -> String {
     format!("{} on {isa}", workload.name)
 }
@@ -108,7 +108,7 @@ pub fn captured(args: &[&str]) -> ProcessConfig {
     }
 }
 
-/// What a finished run did. Fails if it was not finished by the program.
+/// Outcome of a finished run. Fails if it was not finished by the program.
 #[track_caller]
 pub fn outcome(stop: Stop, process: &Process) -> Outcome {
     match stop {
@@ -120,14 +120,14 @@ pub fn outcome(stop: Stop, process: &Process) -> Outcome {
     }
 }
 
-/// What a core's run to the end did.
+/// Outcome of a core's run to the end.
 #[track_caller]
 pub fn outcome_of_core<E: DecodeEditor, P: PipelineProbe>(core: &mut EitherCore<E, P>) -> Outcome {
     let stop = core.run_to_end();
     outcome(stop, core.process())
 }
 
-/// What a run to the end did.
+/// Outcome of a run to the end.
 #[track_caller]
 pub fn outcome_of<E, P, T>(ran: &Ran<E, P, T>) -> Outcome {
     outcome(ran.stop, &ran.process)

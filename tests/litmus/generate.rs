@@ -9,7 +9,7 @@ use super::program::{Access, Kind, R, Step, Test, W, registers};
 /// Most memory operations of a test.
 const MOST_EVENTS: usize = 7;
 
-/// What relates an access to the next one of its thread.
+/// Relation of an access to the next one of its thread.
 #[derive(Clone, Copy)]
 enum Edge {
     Order,

@@ -25,11 +25,11 @@ type Set = u16;
 struct Event {
     thread: usize,
     access: Access,
-    /// Its place in an outcome.
+    /// Place of the register in an outcome.
     register: Option<usize>,
     /// Accesses before it in program order.
     before: Set,
-    /// Those whose values its address, its data, and the branches before it depend on.
+    /// Accesses whose values its address, its data, and the branches before it depend on.
     address: Set,
     data: Set,
     control: Set,
@@ -42,7 +42,7 @@ struct Events {
     all: Vec<Event>,
     /// Of each event, those after it that preserved program order keeps there in every execution.
     kept: Vec<Set>,
-    /// What is known of the outcome: 1 for an `Sc` that has failed.
+    /// Known part of the outcome: 1 for an `Sc` that has failed.
     outcome: Outcome,
     /// Of each location, the events that write it.
     writers: Vec<Vec<usize>>,
@@ -296,7 +296,7 @@ impl Events {
         let order_here = &order[access.location];
         let mut options = vec![None];
         if access.is_amo() {
-            // It reads the store that it overwrites.
+            // An atomic memory operation reads the store that it overwrites.
             let at = order_here.iter().position(|&s| s == next).unwrap_or(0);
             options[0] = at.checked_sub(1).map(|at| order_here[at]);
         } else if access.reads() {

@@ -82,7 +82,7 @@ pub struct Test {
     pub locations: usize,
 }
 
-/// What a run leaves: the registers of each thread, thread by thread, and the locations.
+/// Outcome of a run: the registers of each thread, thread by thread, and the locations.
 pub type Outcome = Vec<u8>;
 
 pub fn accesses(thread: &[Step]) -> impl Iterator<Item = Access> {

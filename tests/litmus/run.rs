@@ -30,7 +30,7 @@ const BLOCK: usize = 512;
 /// Of the locations of a round, where a line is that nothing else touches.
 const COLD: usize = 448;
 
-/// What runs a program.
+/// Machine that runs a program.
 pub enum Runner<'a> {
     Machine(&'a MachineConfig),
     /// The functional machine: its threads take turns of about so many instructions, drawn with the seed.

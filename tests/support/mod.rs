@@ -12,11 +12,11 @@ pub struct Hps {
 
 /// A finished run.
 pub struct Run {
-    /// Its exit code.
+    /// Exit code.
     pub code: i32,
-    /// What it wrote, byte for byte.
+    /// Standard output, byte for byte.
     pub stdout: Vec<u8>,
-    /// What it said.
+    /// Standard error.
     pub stderr: String,
 }
 
@@ -56,8 +56,7 @@ impl Hps {
     }
 }
 
-/// What `hps reproduce` with these words and `--out` says, which it says again where everything has been measured,
-/// without a change of its results.
+/// Output of `hps reproduce` with these words and `--out`. A second run says it again without a change of the results.
 #[track_caller]
 pub fn reproduced(hps: &Hps, words: &[&str]) -> String {
     let out = hps.path("out");

@@ -57,7 +57,7 @@ pub enum ClangError {
     /// A clang of another version.
     #[error("clang {KNOWN_MAJOR} is needed, whose format of counters is known; found {found}")]
     Version {
-        /// What it says that it is.
+        /// Version that the found clang states.
         found: String,
     },
     /// No sources travel with the library.
@@ -74,7 +74,7 @@ pub enum ClangError {
     /// A command has failed.
     #[error("{what} failed: {said}")]
     Failed {
-        /// What was done.
+        /// Action of the command.
         what: String,
         /// The first line of what it said.
         said: String,
@@ -86,7 +86,7 @@ pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> ClangError {
     |source| ClangError::Io { at, source }
 }
 
-/// What a compilation has of profiles.
+/// Use of profiles in a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profiled<'a> {
     /// No profile.
@@ -159,7 +159,7 @@ impl Clang {
         })
     }
 
-    /// What clang says that it is.
+    /// Version that clang states.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version

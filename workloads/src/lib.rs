@@ -60,7 +60,7 @@ pub struct Workload {
     pub name: &'static str,
     /// The SPECint2000 programs whose field it covers.
     pub stands_for: &'static str,
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     pub description: &'static str,
     /// The images by instruction set, in the order of [`ISAS`]: ELF executables for Linux, statically
     /// linked, with symbols and line tables.
@@ -77,7 +77,7 @@ impl Workload {
         [size.arg()]
     }
 
-    /// What a run of that size prints on standard output; it then exits with code 0.
+    /// Expected standard output of a run of that size, which then exits with code 0.
     pub fn expected(&self, size: Size) -> &'static str {
         match size {
             Size::Small => self.expected_small,

@@ -71,7 +71,7 @@ impl CrossCompiler {
         })
     }
 
-    /// What it says that it is.
+    /// Version that the compiler states.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version

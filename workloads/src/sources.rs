@@ -36,7 +36,7 @@ pub const CPP_OPTIONS: &[&str] = &[
     "-fno-threadsafe-statics",
 ];
 
-/// What all programs are linked with.
+/// Runtime that all programs are linked with.
 const RUNTIME: &[Source] = &[
     source!("runtime/rt.h"),
     source!("runtime/cxx.cpp"),

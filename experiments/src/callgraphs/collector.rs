@@ -14,7 +14,7 @@ pub const WAITS: [u64; 4] = [0, 1_000, 10_000, 100_000];
 /// All of a calling context that a sample can hold.
 pub const FULL_DEPTH: usize = DEEPEST;
 
-/// What observes.
+/// Collector of tags, contexts or calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collector {
     /// Instructions a cycle with one tag, on the same core (section 3.3).
@@ -66,7 +66,7 @@ impl Collector {
         }
     }
 
-    /// What it is, in words.
+    /// Description in words.
     #[must_use]
     pub fn title(self) -> String {
         let size = |bytes: u64| match bytes {
@@ -103,7 +103,7 @@ impl Collector {
         }
     }
 
-    /// What the observer reads. Alpha has no counters of instructions.
+    /// Signals that the observer reads. Alpha has no counters of instructions.
     #[must_use]
     pub fn signals(self, isa: Isa) -> Signals {
         let counters = if isa == Isa::Riscv64 { 2 } else { 0 };
@@ -116,7 +116,7 @@ impl Collector {
         }
     }
 
-    /// What writes that, in programs of an instruction set on a machine.
+    /// Productions that write these signals, in programs of an instruction set on a machine.
     ///
     /// # Errors
     /// The tables of the machine's engine cannot hold the productions.

@@ -1,4 +1,4 @@
-//! What one program gives: each collector at each wait, against the program alone and against every call of it.
+//! Measurements of one program: each collector at each wait, against the program alone and against every call of it.
 
 use std::collections::HashMap;
 
@@ -168,7 +168,7 @@ impl Study<'_> {
             .map_err(text)
     }
 
-    /// What the productions cost that nobody reads.
+    /// Cost of the productions while the observer sleeps.
     fn alone(&self, collector: Collector) -> Result<Vec<Measurement>, String> {
         let productions = self.productions(collector)?;
         let asleep = observer(collector, self.program, u64::MAX);
@@ -302,7 +302,7 @@ struct Contexts<'a> {
     /// Samples that hold less than the whole context.
     cut: u64,
     by_call: HashMap<(usize, usize), u64>,
-    /// What was measured by depth: samples, instructions, cycles.
+    /// Measurements by depth: samples, instructions, cycles.
     by_depth: Vec<(u64, f64, f64)>,
 }
 

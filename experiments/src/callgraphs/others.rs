@@ -1,5 +1,5 @@
-//! What the collectors are compared with: calls at yield points that a timer asks for (the thesis's baseline), HPS, and
-//! last branch records. They run on one context, with the rest of the chip idle.
+//! Methods that the collectors are compared with: calls at yield points that a timer asks for (the thesis's baseline),
+//! HPS, and last branch records. All run on one context, with the rest of the chip idle.
 
 use std::collections::HashMap;
 
@@ -101,7 +101,7 @@ impl Other {
         }
     }
 
-    /// What it is, in words.
+    /// Description in words.
     #[must_use]
     pub fn title(self) -> String {
         match self {
@@ -118,7 +118,7 @@ impl Other {
         }
     }
 
-    /// Its setting in measurements.
+    /// Setting in measurements.
     #[must_use]
     pub fn setting(self) -> String {
         match self {

@@ -5,7 +5,7 @@
 pub struct PaperRow {
     /// The table, as the thesis numbers it.
     pub table: &'static str,
-    /// What, in the thesis's words.
+    /// Method, in the thesis's words.
     pub what: &'static str,
     /// When it sampled there.
     pub period: &'static str,

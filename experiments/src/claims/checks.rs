@@ -1,4 +1,4 @@
-//! What must hold of the lab itself, whatever the paper says.
+//! Checks that the lab itself must pass, whatever the paper says.
 
 use super::band::{Band, Unit};
 use super::rule::is_in;

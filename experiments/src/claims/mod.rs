@@ -1,4 +1,4 @@
-//! What the HPS report claims, held against what was measured.
+//! Claims of the HPS report, held against the measurements.
 //!
 //! Every verdict is computed by the rule that stands beside it, and says what would refute the claim. A number agrees
 //! with a published one within a quarter of it ([`BAND`]), unless the paper gives a range itself. Identities that the lab
@@ -31,11 +31,11 @@ pub enum Verdict {
     Differs(String),
     /// The numbers contradict the claim.
     NotConfirmed,
-    /// What was measured lies within its own noise, so that it decides nothing: how.
+    /// The measurements lie within their own noise and decide nothing: how.
     Draw(String),
-    /// What no paper claims is so here.
+    /// A statement that no paper claims holds here.
     Holds,
-    /// What no paper claims is not so here, or only in part: how.
+    /// A statement that no paper claims does not hold here, or only in part: how.
     Fails(String),
     /// Nothing was measured that could decide the claim.
     NotMeasured,
@@ -68,18 +68,18 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What a claim is about.
+/// Subject of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// What collecting costs: Figure 7.
+    /// Cost of collecting: Figure 7.
     Cost,
     /// Accuracy and its price: Figures 8 to 10 of the HPS report, the errors of the TIP study.
     Accuracy,
     /// Case studies.
     Cases,
-    /// What explains that a number differs, and other findings that no paper claims.
+    /// Explanations of numbers that differ, and other findings that no paper claims.
     Explained,
-    /// What must hold of the lab itself. No paper claims it, so that it is neither confirmed nor not.
+    /// Identities that the lab itself must keep. No paper claims them, so that they are neither confirmed nor not.
     Check,
 }
 
@@ -95,19 +95,19 @@ impl Section {
 pub struct Claim {
     /// The instruction set of the programs that it was held against.
     pub isa: String,
-    /// What it is about.
+    /// Subject of the claim.
     pub section: Section,
-    /// What is claimed.
+    /// Text of the claim.
     pub claim: String,
-    /// What the paper says, with its section or figure.
+    /// Number or statement of the paper, with its section or figure.
     pub paper: String,
-    /// What was measured here.
+    /// Results measured here.
     pub here: String,
     /// The verdict.
     pub verdict: Verdict,
     /// By which rule.
     pub rule: String,
-    /// What would refute it.
+    /// Outcome that would refute the claim.
     pub refuted_by: String,
 }
 
@@ -227,7 +227,7 @@ impl Spread {
     }
 }
 
-/// What intervals of costs say, for the page.
+/// Meaning of the intervals of costs, for the page.
 pub const COST_INTERVALS: &str = "Intervals of costs (±) are those of the mean over other programs like these, by Student's t \
     over programs: whole runs of a deterministic machine have no other noise, and a verdict speaks of the programs that were \
     run. Intervals of accuracies are over the phases of schedules, for these programs.";

@@ -102,7 +102,7 @@ pub(super) fn ninety(data: &Data<'_>, kind: ProfileKind) -> Statement {
             let half = (cost - low).max(high - cost);
             number(cost, if half.is_nan() { 0.0 } else { half }, text(cost))
         }
-        // It lies between nothing and this.
+        // The price lies between nothing and this.
         Some(Price::AtMost(cost)) => {
             number(cost / 2.0, cost / 2.0, format!("at most {}", text(cost)))
         }

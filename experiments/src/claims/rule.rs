@@ -14,7 +14,7 @@ pub(crate) enum Trend {
     Falls,
 }
 
-/// What may be so of the numbers of a claim. A number is named by its place among them, from 0.
+/// A condition on the numbers of a claim. A number is named by its place among them, from 0.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Condition {
     /// A number lies in a band.
@@ -125,7 +125,7 @@ impl Condition {
         }
     }
 
-    /// What is so if the condition is not, in words.
+    /// Negation of the condition, in words.
     fn contrary(&self, numbers: &[Number]) -> String {
         match self {
             Condition::In(at, band) => match numbers[*at].name.as_str() {
@@ -184,11 +184,11 @@ impl Condition {
 /// When numbers that confirm nothing differ, and do not contradict.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Differs {
-    /// They never do.
+    /// The numbers never differ.
     Never,
-    /// They do where this is so.
+    /// The numbers differ where this condition holds.
     If(Condition),
-    /// They always do.
+    /// The numbers always differ.
     Always,
 }
 
@@ -205,18 +205,18 @@ pub(crate) struct Rule {
     pub by_interval: bool,
 }
 
-/// What a rule makes of numbers, before it is said how.
+/// Judgement of a rule on numbers, before it is said how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judgement {
     /// The numbers are as claimed.
     Confirmed,
-    /// They differ; near the published number, which their interval excludes, or not.
+    /// The numbers differ; near the published number, which their interval excludes, or not.
     Differs { is_near: bool },
     /// The condition of a draw is so.
     Draw,
     /// An interval reaches over an end of a band.
     Open,
-    /// They contradict the claim.
+    /// The numbers contradict the claim.
     NotConfirmed,
 }
 
@@ -269,7 +269,7 @@ impl Rule {
         }
     }
 
-    /// What would refute the claim.
+    /// Outcome that would refute the claim.
     pub fn refuted_by(&self, numbers: &[Number]) -> String {
         match &self.differs {
             Differs::Never => self.confirmed.contrary(numbers),

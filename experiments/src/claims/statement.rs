@@ -129,7 +129,7 @@ impl Statement {
         }
     }
 
-    /// What the numbers are and what they are taken over: the beginning of the rule.
+    /// Names the numbers and what they are taken over: the beginning of the rule.
     pub fn over(mut self, what: impl Into<String>) -> Statement {
         self.over = what.into();
         self
@@ -214,7 +214,7 @@ impl Statement {
         text
     }
 
-    /// What was found.
+    /// Results found here, in words.
     fn found(&self) -> String {
         let listed = |number: &Number| match number.name.as_str() {
             "" => number.text.clone(),
@@ -476,7 +476,7 @@ pub(crate) mod tests {
             three(Condition::Above(2, 0)).draw(is_in(0, Band::below(1.5, Unit::Plain)), "only {0}");
         assert_eq!(little.verdict(), Verdict::Draw("only 1".into()));
         assert_that_each_limit_counts(&[apart, little]);
-        // What is not measured is not judged, and what no paper claims holds or does not.
+        // Claims without a number are not judged, and statements that no paper claims hold or do not.
         assert_eq!(
             claim().is(plain(0, None)).confirmed(near(0, 1.0)).verdict(),
             Verdict::NotMeasured

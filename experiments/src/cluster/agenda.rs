@@ -12,26 +12,26 @@ use super::cost;
 pub struct Offer<'a> {
     /// Id of its record.
     pub id: &'a str,
-    /// Its name, for people.
+    /// Name of the piece, for people.
     pub name: String,
-    /// Its program: what [`Agenda::program`] gave.
+    /// Program of the piece: the index that [`Agenda::program`] gave.
     pub program: u32,
-    /// Its machine: what [`Agenda::machine`] gave.
+    /// Machine of the piece: the index that [`Agenda::machine`] gave.
     pub machine: u32,
-    /// What it takes.
+    /// Time that the piece takes.
     pub effort: Effort,
-    /// What has come of it.
+    /// State of the piece.
     pub state: State,
 }
 
-/// What has come of a piece of work.
+/// State of a piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has not been tried, or what came of it was lost.
+    /// The piece has not been tried, or its result was lost.
     Missing,
-    /// It is done.
+    /// The piece is done.
     Done,
-    /// It failed, for this reason.
+    /// The piece failed, for this reason.
     Failed(Box<str>),
 }
 
@@ -102,7 +102,7 @@ impl Effort {
 pub struct Piece {
     /// Id of its record.
     pub id: Box<str>,
-    /// Its name, for people.
+    /// Name of the piece, for people.
     pub name: Box<str>,
     /// Index into [`Agenda::programs`].
     pub program: u32,
@@ -112,7 +112,7 @@ pub struct Piece {
     pub first: Option<(u64, f64)>,
     /// Indices into [`Agenda::shared`].
     pub needs: [Option<u32>; 2],
-    /// What has come of it.
+    /// State of the piece.
     pub state: State,
 }
 
@@ -134,7 +134,7 @@ pub struct Agenda {
     pub programs: Vec<Program>,
     /// Names of machines with their descriptions in RON, which leave the name out.
     pub machines: Vec<(String, String)>,
-    /// What several pieces need.
+    /// Work that several pieces need.
     pub shared: Vec<Shared>,
     known_programs: HashMap<String, u32>,
     known_shared: HashMap<(u32, Option<u32>), u32>,

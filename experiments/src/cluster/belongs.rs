@@ -12,7 +12,7 @@ use crate::store::Origin;
 /// Where something was said first: file and line.
 type At = (PathBuf, usize);
 
-/// What the records so far have named.
+/// Versions, machines and programs that the records so far have named.
 #[derive(Debug, Default)]
 pub(super) struct Belongs {
     version: Option<(String, At)>,

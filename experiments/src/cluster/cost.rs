@@ -1,4 +1,4 @@
-//! What pieces of work cost: sizes of programs, counted, times speeds that were measured.
+//! Cost of pieces of work: sizes of programs, counted, times speeds that were measured.
 //!
 //! The speeds are those of `docs/measurements` (host B; sampled timing host A). Counting the instructions of the programs also says how fast
 //! this host is beside that one, and seconds are those of this host.

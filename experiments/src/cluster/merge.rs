@@ -14,7 +14,7 @@ pub const ROWS: &str = "results.jsonl";
 /// Name of the store of other units of work.
 pub const UNITS: &str = "units.jsonl";
 
-/// What was joined.
+/// Counts of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// Stores that were read.

@@ -130,7 +130,7 @@ pub enum ClusterError {
     NotFailed {
         /// The name.
         name: String,
-        /// What has failed.
+        /// Pieces that have failed.
         failed: String,
     },
 }

@@ -30,7 +30,7 @@ pub enum Order {
     Retry(Vec<String>),
 }
 
-/// What came of an order.
+/// Outcome of an order.
 #[derive(Clone, Debug)]
 pub enum Came<T> {
     /// All results: nothing is missing.
@@ -48,7 +48,7 @@ pub enum Came<T> {
 pub struct PartDone {
     /// Which.
     pub part: Part,
-    /// Its folder.
+    /// Folder of the part.
     pub folder: PathBuf,
     /// Pieces that it has.
     pub pieces: usize,

@@ -51,7 +51,7 @@ pub struct PlannedProgram {
     pub name: String,
     /// Instruction set.
     pub isa: String,
-    /// Its input.
+    /// Input of the program.
     pub input: String,
     /// SHA-256 of its image.
     pub hash: String,
@@ -68,18 +68,18 @@ pub struct Planned {
     pub seconds: f64,
     /// Indices into [`Head::shared`].
     pub needs: [Option<u32>; 2],
-    /// Its name, for people.
+    /// Name of the piece, for people.
     pub name: Box<str>,
 }
 
 /// A plan that was read: its head, and the ids of its pieces with their costs.
 #[derive(Clone, Debug)]
 pub struct PlanFile {
-    /// What it says about the whole.
+    /// Head: the plan as a whole.
     pub head: Head,
     /// Ids of the pieces.
     pub ids: Vec<Box<str>>,
-    /// What each costs.
+    /// Cost of each piece.
     pub loads: Vec<Load>,
 }
 
@@ -115,7 +115,7 @@ impl Part {
         format!("{plan}-{}-of-{}", self.number, self.of)
     }
 
-    /// What the name of a part's folder says: the plan and the part.
+    /// Plan and part named by a part's folder.
     pub(super) fn of_folder(name: &str) -> Option<(&str, Part)> {
         let (plan, part) = name.split_once('-')?;
         let (number, of) = part.split_once("-of-")?;

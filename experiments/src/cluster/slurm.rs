@@ -45,7 +45,7 @@ pub struct Slurm {
     pub options: Vec<String>,
 }
 
-/// What a part needs.
+/// Resources that the parts of a plan need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Number of parts.
@@ -64,7 +64,7 @@ const EACH_MIB: u64 = 768;
 const BASE_MINUTES: f64 = 10.0;
 
 impl Slurm {
-    /// What the parts of a plan need.
+    /// Resources that the parts of a plan need.
     #[must_use]
     pub fn needs(&self, plan: &PlanFile) -> Needs {
         let cpus = f64::from(self.cpus);

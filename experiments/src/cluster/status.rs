@@ -99,7 +99,7 @@ pub(super) fn status(agenda: &Agenda, folder: &Path) -> Result<Status, ClusterEr
     Ok(status)
 }
 
-/// What was seen in the folders of parts, by id.
+/// Pieces seen in the folders of parts, by id.
 #[derive(Default)]
 struct Seen {
     done: HashSet<String>,

@@ -13,7 +13,7 @@ use crate::measurement::{Measurement, Unit, UnitRecord, run_units};
 use crate::spec::SweepSpec;
 use crate::store::{Records, StoreError};
 
-/// What the process of a part is told: folder, part, number of parts.
+/// Environment variable with the order to the process of a part: folder, part, number of parts.
 const PART: &str = "HPS_TEST_PART";
 
 pub(super) fn program() -> Program {
@@ -149,7 +149,7 @@ fn parts_that_are_killed_and_overlap_join_into_the_bytes_of_one_run() {
         let (early, late) = stores.split_at(stores.len() / 2);
         merge(&out, early).expect("some of the stores");
         merge(&out, late).expect("the others");
-        // What is missing is what a new plan has; failures of the parts are tried again there.
+        // A new plan has the missing pieces; failures of the parts are tried again there.
         let done = carry_out(&Order::Whole, &out);
         assert!(
             matches!(done, Came::Results(found) if found == records),

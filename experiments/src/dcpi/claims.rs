@@ -20,7 +20,7 @@ use crate::table::{Mean, Table};
 /// Points of percent by which a share may miss the published one and still agree.
 const POINTS: f64 = 10.0;
 
-/// What the paper says of what it could not know.
+/// The paper's words for a result that the paper could not know.
 const NOT_KNOWN: &str = "not in the paper, which could not know";
 
 /// All claims for one instruction set.

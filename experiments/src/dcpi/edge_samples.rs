@@ -11,7 +11,7 @@ use crate::table::Table;
 
 const PAPER: &str = "prototypes, without numbers (section 7)";
 
-/// What samples tell, in words.
+/// Way in which edges are sampled, in words.
 fn told(follow: Follow) -> String {
     match follow {
         Follow::Nothing => "without".to_string(),

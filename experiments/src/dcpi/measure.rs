@@ -15,7 +15,7 @@ use hps_sim_core::cfg::Code;
 use super::{FOLLOWS, MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD, follow_setting};
 use crate::measurement::Measurement;
 
-/// What the counter of the charged runs counts.
+/// Event that the counter of the charged runs counts.
 const CYCLES: Counted = Counted::CYCLES;
 
 /// Events between two samples of an event.
@@ -78,7 +78,7 @@ pub(super) fn observed(
     Ok(ran.successful().map_err(|e| e.to_string())?.probe)
 }
 
-/// What one program gives: estimates against the truth at all periods, culprits, the hash table.
+/// Measurements of one program: estimates against the truth at all periods, culprits, the hash table.
 pub(super) fn estimates(
     program: &Program,
     machine: &TimedMachine,
@@ -364,7 +364,7 @@ const MUX: &[&str] = &[
     "branch_mispredicted_events",
 ];
 
-/// What sampling costs at the published period: interrupts, the handler with its hash table, the daemon.
+/// Overhead of sampling at the published period: interrupts, the handler with its hash table, the daemon.
 pub(super) fn overhead(
     program: &Program,
     machine: &TimedMachine,

@@ -29,7 +29,7 @@ pub const PERIODS: [u64; 5] = [16, 64, 256, 1024, 4096];
 /// The mean period of the main results.
 pub const MAIN_PERIOD: u64 = 64;
 
-/// What samples tell beside their addresses in the study of edge samples, at the period of the main results.
+/// Information of samples beside their addresses in the study of edge samples, at the period of the main results.
 pub const FOLLOWS: [Follow; 2] = [Follow::Transfer, Follow::Next(4)];
 
 /// The setting of samples that tell so much.

@@ -1,4 +1,4 @@
-//! What DCPI's assumption of issue in order costs: its analysis and its samples on machines of both kinds, beside other
+//! Cost of DCPI's assumption of issue in order: its analysis and its samples on machines of both kinds, beside other
 //! policies.
 
 use hps_dcpi::collect::{Follow, Observer, Plan};

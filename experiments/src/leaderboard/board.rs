@@ -45,7 +45,7 @@ pub fn in_percent(mean: Option<&Mean>) -> String {
     }
 }
 
-/// What was measured of a profiler, for one program or as means over programs.
+/// Measurements of a profiler, for one program or as means over programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
     /// Errors (`1 - overlap`) by level: `instruction`, `block`, `line`, `function`, `event-stack`; of a profiler that
@@ -69,24 +69,24 @@ pub struct Figures {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// It watched only.
+    /// The profiler watched only.
     Watching,
-    /// It collected where cycles go at its cost.
+    /// The profiler collected where cycles go at its cost.
     Collected,
-    /// It sampled in bursts.
+    /// The profiler sampled in bursts.
     Bursts,
 }
 
 /// A profiler of the board.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the profiler.
     pub name: String,
-    /// What it does, in one line.
+    /// Description in one line.
     pub about: String,
-    /// What it takes.
+    /// Hardware, or memory of the program, that it takes.
     pub takes: String,
-    /// What its period counts.
+    /// Events that its period counts.
     pub counts: String,
     /// How it was run.
     pub form: Form,

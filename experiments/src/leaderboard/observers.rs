@@ -14,7 +14,7 @@ use super::undisturbed::Undisturbed;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
-/// Its name among profilers.
+/// Name of SHIM among profilers.
 pub(super) const NAME: &str = "shim";
 
 /// Bytes of the observer's ring of samples, and of what the program signals to it.

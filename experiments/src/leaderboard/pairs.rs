@@ -2,7 +2,7 @@
 //!
 //! Profilers that watch do so at the same phases of their periods, so that their errors are compared phase by phase, each
 //! in the mean over programs. Profilers at their cost have one run for each program, and are compared program by program.
-//! What the 95% interval of the differences does not tell from 0 is a draw.
+//! Differences whose 95% interval holds 0 are draws.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -9,17 +9,17 @@ use crate::schemes::Scheme;
 /// A profiler of the leaderboard.
 #[derive(Clone, Serialize)]
 pub struct ProfilerInfo {
-    /// Its name on the command line and in results.
+    /// Name on the command line and in results.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Description in one line.
     pub about: &'static str,
-    /// What it takes: hardware, or memory of the program.
+    /// Hardware, or memory of the program, that it takes.
     pub takes: &'static str,
-    /// What its period counts.
+    /// Events that its period counts.
     pub counts: &'static str,
     /// How its records come into memory.
     pub records: String,
-    /// What it costs the program.
+    /// Cost to the program.
     pub cost: Cost,
     #[serde(skip)]
     how: How,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for ProfilerInfo {
 pub enum Cost {
     /// Nothing is charged: it watches.
     Free,
-    /// It watches, or runs at its cost: interrupts, handlers and buffers on the simulated machine.
+    /// The profiler watches, or runs at its cost: interrupts, handlers and buffers on the simulated machine.
     Either,
     /// Time: what it does to the program is charged by a table.
     Charged,

@@ -15,7 +15,7 @@ use crate::callgraphs::Collector;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
-/// Its name among profilers.
+/// Name of the ring collector among profilers.
 pub(super) const NAME: &str = "shim-ring";
 
 /// The kind of profile of the leaderboard that it collects.

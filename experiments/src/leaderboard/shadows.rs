@@ -11,7 +11,7 @@ use super::undisturbed::Undisturbed;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
-/// Its name among profilers.
+/// Name of shadow profiling among profilers.
 pub(super) const NAME: &str = "shadow";
 
 /// The kind of profile of the leaderboard that shadows collect.

@@ -27,7 +27,7 @@ pub(super) struct Found {
     pub cells: Profile<Cell>,
     /// Addresses of all instructions that ran, in ascending order.
     pub executed: Vec<u64>,
-    /// What its cycles were spent on.
+    /// States on which the run's cycles were spent.
     pub states: States,
     functions: FunctionMap,
     /// Units by function.
@@ -55,7 +55,7 @@ impl<'a> Undisturbed<'a> {
         }
     }
 
-    /// What the run says.
+    /// Results of the run.
     ///
     /// # Errors
     /// How the program ended, if not well.

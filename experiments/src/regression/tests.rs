@@ -120,7 +120,7 @@ fn what_extras_explain_is_no_uncertainty() {
 fn an_inverse_times_its_matrix_is_one() {
     let matrix = [[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.0]];
     let inverse = inverse(matrix);
-    // It is symmetric, as its matrix is: rows are columns.
+    // The inverse is symmetric, as its matrix is: rows are columns.
     for (i, column) in inverse.iter().enumerate() {
         for (j, product) in apply(&matrix, column).into_iter().enumerate() {
             assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! What no paper says of instrumentation that is executed, and of shadows on the chip of their parent.
+//! Statements that no paper makes, of instrumentation that is executed and of shadows on the chip of their parent.
 
 use hps_shadow::control::Costs;
 
@@ -25,7 +25,7 @@ pub(super) fn statements(data: &Data<'_>) -> Vec<Statement> {
     all
 }
 
-/// Those of a machine on which shadows ran.
+/// Statements about a machine on which shadows ran.
 pub(super) fn on_chip(data: &Data<'_>, machine: &str) -> [Statement; 2] {
     [competition(data, machine), keys(data, machine)]
 }

@@ -18,14 +18,14 @@ pub const SLOWDOWNS: [f64; 2] = [1.0, 10.0];
 /// The load.
 const LOAD: f64 = 1.0;
 
-/// What slows a parent down. Their shares of the cycles of a run alone sum to the whole slowdown.
+/// Causes of a parent's slowdown. The shares of the cycles of a run alone sum to the whole slowdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The operating system delivers signals.
     Signals,
-    /// It forks.
+    /// The operating system forks.
     Forks,
-    /// It serves page faults, and copies pages.
+    /// The operating system serves page faults, and copies pages.
     Faults,
     /// The context is idle beside that. Below 0 where two of the first three are served at once, so that cycles are counted
     /// for both.

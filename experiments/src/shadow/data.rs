@@ -1,4 +1,4 @@
-//! What the records of the study say.
+//! Records of the study, by setting and measure.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! What instrumentation costs that is executed as guest code, in every place and all the time: the slowdown of shadows that
-//! is a key elsewhere.
+//! Cost of instrumentation that is executed as guest code, in every place and all the time: the slowdown of shadows
+//! that is a key elsewhere.
 //!
 //! Two means put it into a program: productions of the DISE engine, which expand instructions in decode, and a new layout
 //! of the code, in which what is inserted is fetched like the rest. Both run the same handlers, which count in hash tables
@@ -22,7 +22,7 @@ pub const INSTRUCTIONS: u64 = 1_000_000;
 /// The setting of the variant with the slowdown of the key, which translates nothing either.
 pub const BY_KEY: &str = "executed=key";
 
-/// What instrumentation collects.
+/// Kinds of profile that instrumentation collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Calls by site and target, in a hash table.
@@ -39,7 +39,7 @@ pub enum Kind {
     Values,
 }
 
-/// What puts instrumentation into a program.
+/// Means of putting instrumentation into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
     /// Productions expand instructions in decode.
@@ -85,7 +85,7 @@ impl Kind {
         }
     }
 
-    /// What executes it: a profile of HPS, by both means, or a production file, by DISE alone.
+    /// Source of the instrumentation: a profile of HPS, by both means, or a production file, by DISE alone.
     fn source(self) -> Result<ProfileKind, &'static str> {
         match self {
             Kind::Calls => Ok(ProfileKind::CallPair),
@@ -151,7 +151,7 @@ impl Timed {
 /// A program, the machine that times it, and instructions of the program.
 type Of<'a> = (&'a Program, &'a TimedMachine, u64);
 
-/// What instrumentation costs a program.
+/// Slowdowns of a program by instrumentation.
 pub(super) struct Slowdowns {
     /// Of each kind by each means that executes it.
     pub measured: Vec<Measurement>,

@@ -1,5 +1,5 @@
-//! What one program gives: the grid of loads and sample sizes, policies of system calls, shadows at phases, slowdowns that
-//! were measured.
+//! Measurements of one program: the grid of loads and sample sizes, policies of system calls, shadows at phases,
+//! slowdowns that were measured.
 
 use std::sync::{Arc, PoisonError};
 

@@ -298,7 +298,7 @@ fn remote_counters(table: &Table<'_>) -> Statement {
     )
 }
 
-/// What proposed hardware saves at full speed.
+/// Savings of proposed hardware at full speed.
 fn cheaper(table: &Table<'_>, today: Kind, proposed: Kind, what: &str) -> Statement {
     let (before, after) = (cost(table, today, 0), cost(table, proposed, 0));
     Statement::new(
@@ -424,7 +424,7 @@ fn what_is_kept_is_right(table: &Table<'_>) -> Statement {
     )
 }
 
-/// What holds an observer up between its stamps is found, and what does elsewhere does no harm.
+/// Holds of an observer between its stamps are found, and holds elsewhere do no harm.
 fn holds_are_found(table: &Table<'_>) -> Statement {
     let of_both = |measure: &str| {
         let kinds = [Kind::IpcSmt, Kind::IpcCmp].into_iter();

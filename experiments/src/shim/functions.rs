@@ -50,7 +50,7 @@ pub fn setting_of_quantile(every: usize, percent: u32) -> String {
     format!("{},quantile={percent}", setting(every))
 }
 
-/// What samples say of a function.
+/// Samples of a function and the work that they measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Seen {
     samples: u64,

@@ -13,7 +13,7 @@ use crate::measurement::Measurement;
 /// Kinds of observers that are held up.
 pub const HELD: [Kind; 2] = [Kind::IpcSmt, Kind::IpcCmp];
 
-/// What holds them up: a timer's interrupt every some ten thousand cycles, which takes two microseconds or so.
+/// Cause of the holds: a timer's interrupt every some ten thousand cycles, which takes two microseconds or so.
 const HOLD: Disturbance = Disturbance {
     every_instructions: 20_000,
     cycles: 5_000,
@@ -44,7 +44,7 @@ pub(super) fn measure(
         .and_then(Observed::unless_cut)
         .map_err(|e| e.to_string())?;
     let dte = Dte::default();
-    // What was fetched goes on meanwhile.
+    // Instructions that were fetched before the hold go on during it.
     let held = 0.9 * HOLD.cycles as f64;
     let is_within = |i: &&super::intervals::Interval| i.window_cycles() > held;
     let within = intervals.all.iter().filter(is_within).count() as f64;

@@ -1,4 +1,4 @@
-//! What the samples of a run say, and what was.
+//! Samples of a run, held against the truth.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,7 +24,7 @@ pub struct Interval {
     pub own: f64,
     /// The share of the cycles that the program spent in the function of the tag that was read.
     pub purity: f64,
-    /// What the tag that was read stands for ([`Places`]).
+    /// Place of the tag that was read ([`Places`]).
     pub place: usize,
 }
 
@@ -87,13 +87,13 @@ pub enum Counting {
     CoreLessOwn,
     /// The third one, of the program's processor.
     Remote,
-    /// What the program did, by the truth: for samples without counters.
+    /// Exact work of the program, by the truth: for samples without counters.
     Exact,
     /// None.
     Nothing,
 }
 
-/// What tags stand for, and so what results are by.
+/// Meaning of tags, which is also the key of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Places {
     /// Tags are addresses of code, and stand for its function: its place in the list of symbols, or [`usize::MAX`].
@@ -110,9 +110,9 @@ pub struct OwnCount {
     pub samples: u64,
     /// Samples with the value that the counter had in the cycle of the read.
     pub exact: u64,
-    /// What it was in the last sample, less what it was in the first one.
+    /// Value in the last sample, less the value in the first one.
     pub counted: u64,
-    /// What it became from the first sample to the last one.
+    /// True increase from the first sample to the last one.
     pub truth: u64,
     first: (u64, u64),
 }
@@ -155,7 +155,7 @@ pub struct Intervals<'a> {
     pub tags: HashMap<u64, u64>,
     /// Cycles by function.
     pub true_cycles: HashMap<usize, f64>,
-    /// What was done, by place ([`Places`]).
+    /// True work, by place ([`Places`]).
     pub true_work: HashMap<usize, Work>,
     /// Counters of the program's own, by their numbers.
     pub own_counts: BTreeMap<usize, OwnCount>,
@@ -213,13 +213,13 @@ impl<'a> Intervals<'a> {
         self
     }
 
-    /// What tags stand for.
+    /// Meaning of tags.
     #[must_use]
     pub fn places(&self) -> Places {
         self.places
     }
 
-    /// What a tag stands for.
+    /// Place of a tag.
     fn place(&self, tag: u64) -> usize {
         let symbols = &self.image.symbols;
         let function = || symbols.function_index(tag);
@@ -302,7 +302,7 @@ impl<'a> Intervals<'a> {
         }
     }
 
-    /// What kept samples say of each place: cycles and instructions of the intervals whose tag stands for it.
+    /// Measured work of each place: cycles and instructions of the kept intervals whose tag stands for it.
     #[must_use]
     pub fn measured_work(&self, dte: Dte) -> HashMap<usize, Work> {
         let mut by_place: HashMap<usize, Work> = HashMap::new();

@@ -1,4 +1,4 @@
-//! What one program gives: each kind of observer at each wait, against the program alone.
+//! Measurements of one program: each kind of observer at each wait, against the program alone.
 
 use std::collections::HashMap;
 
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// What it is, in words.
+    /// Description in words.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -306,7 +306,7 @@ impl Study<'_> {
             ),
         ];
         if kind.placement() == Placement::Smt {
-            // What the observer has of the core that it shares.
+            // The observer's share of the core that it has in common with the program.
             let (first, own) = (&observed.contexts[0], observed.observer());
             let share = |of: fn(&CoreStats) -> u64| {
                 let (observer, program) = (of(own) as f64, of(&first.stats) as f64);
@@ -331,7 +331,7 @@ impl Study<'_> {
         Ok(all)
     }
 
-    /// What samples say and what was.
+    /// Samples against the truth.
     fn of_intervals(&self, kind: Kind, wait: u64, intervals: &Intervals<'_>) -> Vec<Measurement> {
         let number = |measure: &str, value: f64| self.number(kind, wait, measure, value);
         let (dte, all) = (Dte::default(), &intervals.all);

@@ -29,7 +29,7 @@ use crate::measurement::{Unit, UnitRecord, run_units};
 use crate::runner::Observer;
 use crate::store::StoreError;
 
-/// What `hpmcounter3` and those behind it have to count.
+/// Events that `hpmcounter3` and the counters behind it have to count.
 pub const COUNTERS: [&str; 3] = [
     "instructions of core",
     "instructions",

@@ -12,7 +12,7 @@ use hps_sim_core::image::ProgramImage;
 /// Turns of empty loops between two writes, and between two reads.
 pub const WAITS: [u64; 5] = [0, 10, 30, 100, 1000];
 
-/// What became of the producer.
+/// Cost of the consumer to the producer.
 pub struct Pair {
     /// Cycles with the consumer over cycles without, less one.
     pub overhead: f64,

@@ -57,7 +57,7 @@ impl Lines {
         Ok(Some(&self.line))
     }
 
-    /// What the line that was read last says.
+    /// Record in the line that was read last.
     pub(crate) fn decode<R: DeserializeOwned>(&self) -> Result<R, StoreError> {
         line::decode(&self.line).map_err(|cause| StoreError::Damaged {
             path: self.path.clone(),

@@ -46,7 +46,7 @@ pub trait Record: Clone + Serialize + DeserializeOwned {
     /// Where it came from.
     fn origin(&self) -> Origin<'_>;
 
-    /// Its place among the records of the same origin in a tidy store: what it is of, and two numbers.
+    /// Place among the records of the same origin in a tidy store: what the record is of, and two numbers.
     fn place(&self) -> (&str, u64, u64);
 }
 
@@ -256,7 +256,7 @@ impl<R: Record> Records<R> {
         Ok(self)
     }
 
-    /// What the store is opened for.
+    /// Scope that the store is opened for.
     #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.scope

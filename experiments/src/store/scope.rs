@@ -13,11 +13,11 @@ pub enum Scope {
     All,
     /// None: the run only says what there is to do, and what there is already. The agenda hears of each piece.
     Nothing(Arc<Mutex<Agenda>>),
-    /// Those with these ids. `failed_too`: also those that failed before.
+    /// Pieces with these ids. `failed_too`: also those that failed before.
     Only {
         /// Ids of pieces.
         ids: Arc<HashSet<String>>,
-        /// What failed runs again.
+        /// Whether failed pieces run again.
         failed_too: bool,
     },
 }

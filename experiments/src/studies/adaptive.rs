@@ -6,7 +6,7 @@
 //! to 1/[`LONGEST`]. It writes the sampling registers and nothing else, at an instruction boundary; the
 //! engine takes them up at the end of its next burst.
 //!
-//! What the consumer keeps. Handlers count each sample once, so that a run that sampled often at first
+//! Profiles that the consumer keeps. Handlers count each sample once, so that a run that sampled often at first
 //! has a profile of its beginning. The consumer knows the period at which each chunk was sampled and can
 //! weight its samples by it (the first sample after a change still has the period before; this is
 //! ignored). Both profiles are measured, as `counted` and `weighted`; the policy judges the weighted one.
@@ -277,7 +277,7 @@ struct Policy {
     threshold: f64,
 }
 
-/// What a run under the policy collected.
+/// Profiles that a run under the policy collected.
 struct Adapted {
     counted: AnyProfile,
     weighted: AnyProfile,
@@ -336,7 +336,7 @@ impl Policy {
     }
 }
 
-/// What the consumer keeps from one judgement to the next.
+/// State that the consumer keeps from one judgement to the next.
 struct Kept {
     collected: Collected,
     weighted: AnyProfile,

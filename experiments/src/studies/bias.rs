@@ -1,4 +1,4 @@
-//! What fixed periods do in loops whose length divides them, and what random ones gain.
+//! Bias of fixed periods in loops whose length divides them, and the gain of random ones.
 //!
 //! Two parts. A program whose loop has a known number of events is sampled at every period of a range,
 //! fixed and at random. Then the programs, at the paper's frequencies and bursts: fixed, detuned (a period

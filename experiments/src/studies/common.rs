@@ -1,4 +1,4 @@
-//! What the studies share: profiles of any kind, references to compare with, checked runs.
+//! Common parts of the studies: profiles of any kind, references to compare with, checked runs.
 
 use hps_dise::{DiseEngine, DiseStats};
 use hps_pipeline::core::CoreStats;
@@ -178,7 +178,7 @@ impl Reference {
         }
     }
 
-    /// What a point samples.
+    /// Profile sampled at a point.
     ///
     /// # Errors
     /// For data streams, whose samples are kept as numbers only.
@@ -202,7 +202,7 @@ impl Reference {
     }
 }
 
-/// What a run collected: the profile and how many samples it took.
+/// Result of a collecting run: the profile and how many samples it took.
 pub struct Collected {
     /// The profile.
     pub profile: AnyProfile,
@@ -280,7 +280,7 @@ where
 /// A run may stop at its limit; if it ends by itself, it must end well.
 ///
 /// # Errors
-/// What went wrong.
+/// How the program ended, if not well.
 pub fn check_stop(program: &Program, stop: Stop, process: &Process) -> Result<(), String> {
     match stop {
         Stop::Limit => Ok(()),
@@ -354,7 +354,7 @@ fn timed<E: TimedLoop<NoProbe>>(
 }
 
 impl Timed<DiseEngine> {
-    /// What the engine counted.
+    /// Counters of the engine.
     #[must_use]
     pub fn dise(&self) -> &DiseStats {
         self.core.editor().stats()
@@ -404,7 +404,7 @@ pub fn same_instructions(a: &CoreStats, b: u64) -> Result<(), String> {
     ))
 }
 
-/// What many measurements have in common.
+/// Common fields of many measurements.
 #[derive(Clone)]
 pub struct Label(Measurement);
 

@@ -1,4 +1,4 @@
-//! What the HPS paper left open, as studies.
+//! Questions that the HPS paper left open, as studies.
 //!
 //! | study | question |
 //! | --- | --- |

@@ -40,7 +40,7 @@ pub fn units<'a>(programs: &'a [Program], options: &StudyOptions) -> Vec<Unit<'a
     programs.iter().map(unit).collect()
 }
 
-/// What is sampled: kind, frequency, and which sampler of the pass does it.
+/// Sampled profiles: kind, frequency, and which sampler of the pass takes it.
 fn sampled() -> Vec<(ProfileKind, u64, usize)> {
     let mut all = Vec::new();
     for (at, &one_in) in ONE_IN.iter().enumerate() {

@@ -20,7 +20,7 @@ use super::common::AnyProfile;
 
 /// Bursts in ascending order, as the numbers of the events (from 0) that lie in them.
 ///
-/// What comes between two events is judged with the later one, as
+/// References between two events are judged with the later one, as
 /// [`SamplePoint::is_on`](hps_productions::SamplePoint::is_on) says.
 pub type Bursts = Box<dyn Iterator<Item = Range<u64>> + Send>;
 
@@ -78,7 +78,7 @@ impl Kinds {
     }
 }
 
-/// What one schedule has sampled.
+/// Samples of one schedule.
 #[derive(Clone, Debug)]
 pub struct Sampled {
     /// Events by kind, in the order in which kinds first occurred in the program.
@@ -159,7 +159,7 @@ impl Sampler {
         recorder.push_all(references);
     }
 
-    /// What it has sampled so far. The analysis is finished here: only its result is kept.
+    /// Samples so far. The analysis is finished here: only its result is kept.
     fn sampled(&self) -> Sampled {
         let trace = |r: &StreamRecorder| (r.references(), r.bursts(), r.digest());
         Sampled {
@@ -250,7 +250,7 @@ impl<const MEMORY: bool> EventStream<MEMORY> {
     fn event(&mut self, site: u64, target: u64, is_call: bool) {
         let kind = self.kinds.intern(site, target, is_call);
         self.events.push(kind);
-        // What comes behind is judged with the next event.
+        // References behind the event are judged with the next one.
         self.starts.push(self.references.len() as u32);
         let completed = self.events();
         if self.checkpoints.get(self.reached) == Some(&completed) {
@@ -285,7 +285,7 @@ impl<const MEMORY: bool> EventStream<MEMORY> {
         self.starts.push(0);
     }
 
-    /// What was sampled of the whole run.
+    /// Samples of the whole run.
     #[must_use]
     pub fn finish(mut self) -> Passed {
         self.flush();
@@ -323,7 +323,7 @@ impl<const MEMORY: bool> Probe for EventStream<MEMORY> {
     }
 }
 
-/// What a pass found.
+/// Results of a pass.
 #[derive(Clone, Debug)]
 pub struct Passed {
     kinds: Vec<(u64, u64, bool)>,

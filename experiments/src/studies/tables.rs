@@ -75,7 +75,7 @@ impl Table {
     }
 }
 
-/// What is collected: each kind alone, then all of them.
+/// Sets of profiles to collect: each kind alone, then all of them.
 fn sets() -> Vec<Vec<ProfileKind>> {
     let singles = ProfileKind::ALL.map(|kind| vec![kind]);
     singles
@@ -84,7 +84,7 @@ fn sets() -> Vec<Vec<ProfileKind>> {
         .collect()
 }
 
-/// What a set of productions needs of each table, and the least with which it runs at all.
+/// Entries that a set of productions needs of each table, and the least with which it runs at all.
 struct Needs {
     entries: [usize; 3],
     least: [usize; 3],

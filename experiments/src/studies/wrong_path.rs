@@ -99,7 +99,7 @@ fn measure(
     Ok(measured)
 }
 
-/// What the program's branches do to the machine without DISE.
+/// Cost of the program's branches on the machine without DISE.
 fn mispredictions(label: &Label, alone: &CoreStats) -> Vec<Measurement> {
     let instructions = alone.commit_program_instructions;
     let mispredicted = alone.branch_mispredicted_events as f64;

@@ -1,4 +1,4 @@
-//! What was measured, by machine, policy and level.
+//! Measurements by machine, policy and level.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ pub struct Point {
     pub bias: f64,
 }
 
-/// What was measured for one instruction set, as the studies ask for it.
+/// Measurements for one instruction set, as the studies ask for them.
 pub struct Data<'a> {
     /// The machine asked for.
     pub machine: &'a str,

@@ -35,7 +35,7 @@ const OF_WIDTHS: [&str; 4] = ["lci", "nci", "nci-ilp", "tip"];
 /// Presets of other widths.
 const WIDTHS: [&str; 2] = ["tiny-2wide", "wide-8"];
 
-/// What the name of a machine ends with whose commit width is set to 1.
+/// Ending of the name of a machine whose commit width is set to 1.
 pub const NARROW: &str = "-commit-1";
 
 /// The study: programs, machine and sampling.

@@ -1,4 +1,4 @@
-//! What agrees between a native and a simulated run, and what cannot.
+//! Agreement of a native and a simulated run, and its limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::graph::GraphComparison;
 use super::observers::{CollectorComparison, PeriodComparison};
 use super::slots::Timed;
 
-/// What the pipeline says of a program.
+/// Pipeline runs of a program.
 #[derive(Default)]
 pub struct Pipeline {
     /// The program without hooks.
@@ -123,7 +123,7 @@ pub struct Comparison {
     pub call_graph: GraphComparison,
     /// How far samples of observers are apart; `None` if none were compared.
     pub periods: Option<PeriodComparison>,
-    /// What collectors of calls found on both sides.
+    /// Comparison of the collectors of calls on both sides.
     pub collectors: Vec<CollectorComparison>,
     /// Time; `None` if the native run could not be observed.
     pub time: Option<TimeComparison>,
@@ -150,11 +150,11 @@ pub struct Comparison {
     /// Instructions that the native processor counted in user mode, hooks included, median over the
     /// runs; `None` without a performance monitoring unit.
     pub native_instructions: Option<f64>,
-    /// Its instructions for each cycle: least, median and most of the runs.
+    /// Native instructions for each cycle: least, median and most of the runs.
     pub native_ipc: Option<[f64; 3]>,
     /// Why it counted nothing.
     pub native_counters_missing: Option<String>,
-    /// What agrees and what does not, in one line.
+    /// Verdict in one line: what agrees and what does not.
     pub verdict: String,
 }
 
@@ -247,7 +247,7 @@ pub fn functions(
     rows
 }
 
-/// What agrees and what does not, in one line.
+/// Verdict in one line: what agrees and what does not.
 pub fn verdict(
     same_output: bool,
     origin: Origin,

@@ -18,7 +18,7 @@ use super::graph::Edges;
 /// Frames of the program's own functions that are remembered; deeper ones are forgotten.
 const MAX_FRAMES: usize = 1 << 20;
 
-/// What the functional machine says.
+/// Results of the functional machine.
 pub struct Functional {
     /// Calls by function, of the observed functions.
     pub calls: BTreeMap<String, u64>,
@@ -34,7 +34,7 @@ pub struct Functional {
     pub sampled: Profile<String>,
     /// Instructions of the whole run.
     pub total_instructions: u64,
-    /// What the program printed.
+    /// Standard output of the program.
     pub stdout: Vec<u8>,
 }
 

@@ -45,11 +45,11 @@ pub struct Times {
     pub runs: usize,
     /// Seconds of a run, median.
     pub seconds: f64,
-    /// What a performance monitoring unit counted, or why there is none.
+    /// Counts of a performance monitoring unit, or why there is none.
     pub counted: Result<Counted, String>,
 }
 
-/// What the processor counted in user mode, hooks included: medians over the runs.
+/// Counts of the processor in user mode, hooks included: medians over the runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
     /// Instructions.
@@ -58,19 +58,19 @@ pub struct Counted {
     pub ipc: [f64; 3],
 }
 
-/// What was seen of native runs.
+/// Observations of native runs.
 pub struct Native {
     /// Entries by function, under the function's name.
     pub calls: BTreeMap<String, u64>,
     /// Calls by caller and callee.
     pub edges: Edges,
-    /// What the program printed.
+    /// Standard output of the program.
     pub stdout: Vec<u8>,
     /// Time, if it was measured.
     pub times: Option<Times>,
     /// How far samples with time stamps are apart, if they were taken.
     pub periods: Option<ObservedTimes>,
-    /// What collectors of calls found.
+    /// Calls that collectors found.
     pub collectors: Vec<NativeCollector>,
 }
 
@@ -84,7 +84,7 @@ pub struct Simulated {
     pub process: ProcessConfig,
     /// Where the image comes from.
     pub origin: Origin,
-    /// What the program must print, if that is known.
+    /// Expected output of the program, if known.
     pub expected: Option<&'static str>,
 }
 
@@ -125,7 +125,7 @@ pub enum ValidationError {
     Exit {
         /// The program.
         program: String,
-        /// Its exit code.
+        /// Exit code of the program.
         code: i32,
     },
     /// An observer in the simulation failed.
@@ -133,7 +133,7 @@ pub enum ValidationError {
     Observer {
         /// The program.
         program: String,
-        /// What went wrong.
+        /// Reason of the failure.
         why: String,
     },
     /// A program that is to write tags has no hooks.

@@ -20,11 +20,11 @@ use crate::callgraphs::{Collector, ObservedGraph, observe_graph};
 
 /// Calls that a collector found natively, and their cost.
 pub struct NativeCollector {
-    /// Its name, such as `stack-2` or `pairs-8k`.
+    /// Name of the collector, such as `stack-2` or `pairs-8k`.
     pub name: String,
-    /// What writing costs when nobody reads, as a share of the time alone.
+    /// Cost of writing when nobody reads, as a share of the time alone.
     pub written: f64,
-    /// What writing costs beside the observer.
+    /// Cost of writing beside the observer.
     pub observed: f64,
     /// Calls of a stack that changed while they were read.
     pub changed: u64,
@@ -50,7 +50,7 @@ pub struct ObservedTimes {
 }
 
 impl ObservedTimes {
-    /// Those of an analysis.
+    /// Periods and gaps of an analysis.
     #[must_use]
     pub fn of(analysis: &Analysis) -> ObservedTimes {
         let samples = analysis.kept + analysis.discarded;
@@ -75,9 +75,9 @@ pub struct PeriodComparison {
 /// Accuracy and cost of a collector of calls on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CollectorSide {
-    /// What writing costs when nobody reads, as a share of the time alone.
+    /// Cost of writing when nobody reads, as a share of the time alone.
     pub written: f64,
-    /// What it costs with the observer.
+    /// Cost of writing with the observer.
     pub observed: f64,
     /// Share of all calls that was found.
     pub found: f64,
@@ -94,7 +94,7 @@ pub struct CollectorSide {
 /// A collector of calls on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CollectorComparison {
-    /// Its name.
+    /// Name of the collector.
     pub name: String,
     /// Natively.
     pub native: CollectorSide,
@@ -114,7 +114,7 @@ pub struct Observers<'a> {
     pub sleep: u64,
 }
 
-/// What the two sides found.
+/// Findings of the two sides, compared.
 #[derive(Default)]
 pub(super) struct Compared {
     pub periods: Option<PeriodComparison>,
@@ -255,7 +255,8 @@ fn simulated_side(graph: &ObservedGraph) -> CollectorSide {
     }
 }
 
-/// What was found in the simulation, under the names of functions that were entered natively. Shares in parts per billion.
+/// Call graph found in the simulation, under the names of functions that were entered natively. Shares in parts per
+/// billion.
 fn by_name(graph: &ObservedGraph, program: &Program, native: &Native) -> Profile<(String, String)> {
     let functions = program.image.symbols.functions();
     let name = |at: usize| functions.get(at).map(|f| base_name(&f.name));

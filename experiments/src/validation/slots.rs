@@ -17,7 +17,7 @@ use hps_sim_core::process::ProcessConfig;
 use super::ValidationError;
 use super::functions::Functions;
 
-/// What the pipeline says.
+/// Results of the pipeline.
 pub struct Timed {
     /// Time by observed function, in commit slots.
     pub slots: Profile<String>,
@@ -80,7 +80,7 @@ struct TagSlots {
     frames: Vec<Option<usize>>,
 }
 
-/// What the last committed instruction was part of.
+/// Hook that the last committed instruction was part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hook {
     Enter,

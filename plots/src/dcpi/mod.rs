@@ -332,7 +332,7 @@ fn programs_table(measured: &Table<'_>) -> ChapterTable {
     )
 }
 
-/// What edge samples add, by program.
+/// Table of the gain by edge samples, by program.
 fn edges_table(measured: &Table<'_>) -> ChapterTable {
     let title = format!(
         "Edge samples by program, a sample each {MAIN_PERIOD} cycles; shares in percent: estimates within 10%, executions of \

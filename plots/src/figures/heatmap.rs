@@ -18,7 +18,7 @@ pub(crate) struct HeatMap {
     /// `values[row][column]`.
     pub values: Vec<Vec<Option<f64>>>,
     pub colors: [Rgb; 5],
-    /// What the numbers are, beside the colour bar.
+    /// Unit of the numbers, beside the colour bar.
     pub unit: String,
     pub decimals: usize,
 }

@@ -8,7 +8,7 @@ use crate::{PlotError, style};
 /// A line through points, in the order given.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What the legend calls it; panels give equal labels equal colours.
+    /// Label in the legend; panels give equal labels equal colours.
     pub label: String,
     /// The points `(x, y)` in the units of the axes.
     pub points: Vec<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! What the pictures of SHIM's results need of a result file.
+//! Data of a result file that the pictures of SHIM's results need.
 
 use serde_json::Value;
 

@@ -73,7 +73,7 @@ pub(super) fn overhead(file: &Value, stamped: bool) -> Result<ShimFigure, PlotEr
     } else {
         String::new()
     };
-    // What is smaller than one per cent would stretch a logarithmic axis for nothing.
+    // Values below one per cent would stretch a logarithmic axis for nothing.
     vertical.retain(|v| v.abs() >= 1.0);
     vertical.push(0.0);
     let figure = curves(&CurveChart {

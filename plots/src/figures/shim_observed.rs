@@ -108,7 +108,7 @@ fn threads(result: &Value) -> Result<ShimFigure, PlotError> {
     Ok(ShimFigure::new("shim-threads", figure))
 }
 
-/// What a thread is called in pictures.
+/// Label of a thread in pictures.
 pub(super) fn thread_label(row: &Value) -> String {
     match (row["thread"].as_u64(), text(row, "name")) {
         (Some(thread), "") => format!("thread {thread}"),

@@ -443,7 +443,7 @@ impl About<'_> {
         spread(&title, &subtitle, (OVERHEAD, ACCURACY), &curves).map(Some)
     }
 
-    /// What intervals around the values of single programs are.
+    /// Meaning of the intervals around the values of single programs.
     fn meaning_of_intervals(&self) -> &'static str {
         let rows = || {
             self.set

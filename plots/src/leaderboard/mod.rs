@@ -121,7 +121,7 @@ fn file_name(text: &str) -> String {
     text.chars().map(keep).collect()
 }
 
-/// What is said of what a mean is over.
+/// Caption: what the mean is taken over.
 pub(super) fn over(board: &Board) -> String {
     match board.programs.len() {
         1 => format!("{}, mean over phases of the period", board.programs[0]),

@@ -5,7 +5,7 @@ use hps_experiments::leaderboard::{Board, Entry, Figures, Form, LEVELS, Mean, in
 use super::{over, title_of};
 use crate::chapter::ChapterTable;
 
-/// What stands above the board.
+/// Text above the board.
 pub(super) fn overview(board: &Board, budget: Option<f64>) -> String {
     let mut text = format!(
         "Errors are 1 - overlap, the share of the weight that a profile gives to the wrong members, in percent; {}, \

@@ -1,4 +1,4 @@
-//! What profiles are worth to a compiler: gain against error, and program by program.
+//! Worth of profiles to a compiler: gain against error, and program by program.
 
 use hps_experiments::leaderboard::compiled::{Figures, INSTRUMENTATION, ProfileWorth, Worth};
 use hps_experiments::leaderboard::{Mean, ProfilerInfo, all, in_percent};

@@ -176,7 +176,7 @@ fn each(isa: &str, bars: &[&Bar]) -> ChapterTable {
     table
 }
 
-/// What complete profiles cost.
+/// Table of the cost of complete profiles.
 fn exhaustive(isa: &str, records: &[&UnitRecord]) -> ChapterTable {
     let title =
         format!("What a complete profile costs on {isa}, in percent of cycles without DISE");

@@ -257,7 +257,7 @@ fn isas<'a>(isas: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     all
 }
 
-/// What was measured with what.
+/// Conditions of the measurements: programs, and machines with their configurations and versions.
 pub(crate) fn conditions(rows: &[Row], records: &[UnitRecord]) -> Conditions {
     let programs = |rows: &[Row], records: &[UnitRecord]| {
         let of_rows = rows

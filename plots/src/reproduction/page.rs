@@ -7,11 +7,11 @@ use crate::chapter::{Chapter, ChapterTable};
 use crate::html::{ReportInfo, STYLE, escape};
 use crate::remarks::{OVERLAP, notes};
 
-/// What a page says of itself.
+/// Texts of a page.
 pub(crate) struct Words {
     /// Below the title.
     pub introduction: &'static str,
-    /// What its accuracies or errors are, below the introduction; empty for none.
+    /// Meaning of accuracies or errors, below the introduction; empty for none.
     pub measure: &'static str,
     /// Which files hold the numbers.
     pub files: &'static str,

@@ -110,7 +110,7 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// What stands beside a mean.
+/// Label of the spread beside a mean.
 const MIDDLE: &str = "middle half (below five programs: each)";
 
 /// Means and middle halves at the points of Figure 8.

@@ -9,7 +9,7 @@ use crate::chapter::{Chapter, ChapterTable};
 use crate::figures::stacked_bars;
 use crate::measured::{Row, by_program, means, number};
 
-/// What slows a parent down, on each machine; `None` if no shadows ran on a chip.
+/// Chapter of the causes of a parent's slowdown, on each machine; `None` if no shadows ran on a chip.
 pub(super) fn chapter(isa: &str, data: &Data<'_>) -> Result<Option<Chapter>, PlotError> {
     let machines = data.chips();
     if machines.is_empty() {

@@ -7,7 +7,8 @@ use super::{short, variants};
 use crate::chapter::{Chapter, ChapterTable};
 use crate::measured::{Column, by_program, number};
 
-/// What instrumentation costs, and what shadows do that are slowed down as much; `None` if it was not executed.
+/// Chapter of the cost of executed instrumentation, and of shadows that are slowed down as much; `None` if it was not
+/// executed.
 pub(super) fn chapter(isa: &str, data: &Data<'_>) -> Option<Chapter> {
     let is_measured = |kind: &Kind| data.slowdown(*kind, Means::Dise).is_some();
     if !Kind::ALL.iter().any(is_measured) {

@@ -77,7 +77,7 @@ fn claims_chapter(claims: &[Claim]) -> Chapter {
     }
 }
 
-/// What a figure of the grid shows.
+/// Content of a figure of the grid.
 struct Shown {
     file: &'static str,
     title: &'static str,
@@ -361,7 +361,7 @@ fn ways(main: &str) -> [(&str, &str); 8] {
     ]
 }
 
-/// What shadows see and cost in each variant: its name and its setting.
+/// Table of accuracy and cost of shadows in each variant: its name and its setting.
 fn variants(data: &Data<'_>, title: &str, rows: &[(&str, &str)]) -> ChapterTable {
     let columns = [
         percent("Paths, %", "path_accuracy_ratio", 1),

@@ -291,7 +291,7 @@ fn samples(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {
     Ok(chapter)
 }
 
-/// What corrections find, and what tags say.
+/// Table of the worth of corrections and tags.
 fn worth(found: &Table<'_>, kinds: &[Kind]) -> ChapterTable {
     let columns = [
         number("Period, cycles", "period_cycles", 1),

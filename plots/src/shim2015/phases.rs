@@ -122,7 +122,7 @@ fn classes(
     )
 }
 
-/// What each setting makes of each phase.
+/// Table of each phase at each setting.
 fn by_setting(found: &Table<'_>) -> ChapterTable {
     let columns = [
         number("Samples", "samples", 0),

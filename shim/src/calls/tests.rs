@@ -47,7 +47,7 @@ fn a_limit_of_depth_leaves_lower_entries_new() {
     }
     found.take_stack(slot, 2);
     assert_eq!(found.calls, [((0x20, 0x30), 1), ((0x30, 0x40), 1)].into());
-    // They are above the entries that were not seen, and end the next walk.
+    // Entries that were seen lie above those that were not, and end the next walk.
     found.take_stack(slot, 4);
     assert_eq!(found.total(), 2);
 }

@@ -12,13 +12,13 @@ use crate::region::COUNTERS;
 pub struct Event {
     /// The name as it was asked for.
     pub name: String,
-    /// What it counts.
+    /// Quantity that is counted.
     pub kind: EventKind,
     /// Whether kernel and hypervisor are left out (perf's `:u`).
     pub user_only: bool,
 }
 
-/// What an event counts.
+/// Quantity that an event counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// One of perf's generic hardware events (`PERF_COUNT_HW_*`).

@@ -1,4 +1,4 @@
-//! What the observer can count: hardware and software events, and the program's own counters.
+//! Events that the observer can count: hardware and software events, and the program's own counters.
 
 mod event;
 pub mod page;

@@ -195,7 +195,7 @@ mod tests {
         let started = (1 << 48) - 1000_u64;
         assert_eq!(read(&page(1, 1000, 48), &Fixed(started)), Ok(0));
         assert_eq!(read(&page(1, 1000, 48), &Fixed(started + 400)), Ok(400));
-        // It passed zero.
+        // The counter passed zero.
         assert_eq!(read(&page(1, 1000, 48), &Fixed(250)), Ok(1250));
         // Bits above the width are not the counter's.
         assert_eq!(read(&page(1, 0, 40), &Fixed(0xff00_0000_0000_0007)), Ok(7));

@@ -59,7 +59,7 @@ impl PerfEvent {
     /// Opens an event and starts it.
     ///
     /// # Errors
-    /// As for [`PerfEvent::open`].
+    /// The errors of [`PerfEvent::open`].
     pub fn open_asked(event: &Asked, target: Target) -> Result<Self, ShimError> {
         let mut attr = sys::perf_event_attr {
             size: size_of::<sys::perf_event_attr>() as u32,

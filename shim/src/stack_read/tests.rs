@@ -13,7 +13,7 @@ enum Store {
     Tag(u64),
 }
 
-/// What the program does.
+/// Step of the program.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Push(u64),

@@ -1,4 +1,4 @@
-//! What lies where in a process: the lines of `/proc/PID/maps`.
+//! Memory map of a process: the lines of `/proc/PID/maps`.
 
 use crate::error::ShimError;
 

@@ -20,9 +20,9 @@ type Reader = EndianArcSlice<LittleEndian>;
 /// A function, at its address as the file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
-    /// Its name, demangled.
+    /// Name of the function, demangled.
     pub name: String,
-    /// Its name as the file has it.
+    /// Name of the function as the file has it.
     pub linkage_name: String,
     /// Address of its first byte in the file's own numbering.
     pub address: u64,

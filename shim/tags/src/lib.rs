@@ -35,7 +35,7 @@ use layout::{
 thread_local! {
     /// This thread's slot.
     static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) };
-    /// It is just taking one (a signal handler may come in between), or there was none.
+    /// Whether the thread is just taking a slot (a signal handler may come in between), or found none.
     static TAKING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -92,7 +92,7 @@ pub fn pop() {
     }
 }
 
-/// What this thread is in while the value lives; see [`scope`].
+/// Tag of this thread while the value lives; see [`scope`].
 #[derive(Debug)]
 #[must_use = "the tag is gone as soon as the value is dropped"]
 pub struct Scope {

@@ -89,7 +89,7 @@ fn offsets_of_the_c_header_are_those_of_the_reader() {
     assert_eq!(seen, expected, "{text}");
 }
 
-/// What the scenario must leave behind, read by the reader.
+/// Checks that the reader sees what the scenario must leave behind.
 fn check(region: &Region, who: &str) {
     let layout = region.layout();
     let header = &layout.header;

@@ -1,4 +1,4 @@
-//! What the observed copy of the test binary plays.
+//! Roles that the observed copy of the test binary plays.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;

@@ -28,12 +28,12 @@ const CLOCK_FUNCTIONS: [&str; 8] = [
     "usleep",
 ];
 
-/// What became of an order to build.
+/// Outcome of an order to build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
-    /// It was built now.
+    /// The program was built now.
     Fresh,
-    /// It was there already.
+    /// The program was there already.
     Kept,
 }
 
@@ -72,7 +72,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// What could not be fetched, or is not what was pinned.
+    /// A source cannot be fetched, or is not what was pinned.
     pub fn fetch(&self, program: &SuiteProgram) -> Result<(), SuiteError> {
         let get = |source| self.archives.get(source).map(drop);
         program.sources.iter().try_for_each(get)
@@ -95,7 +95,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// What is missing (a tool with its Debian package, a source), or how the build failed.
+    /// A tool (with its Debian package) or a source is missing, or the build failed: how.
     pub fn build(&self, program: &SuiteProgram, isa: &str) -> Result<Made, SuiteError> {
         let target = Target::of(isa)?;
         if self.is_built(program, isa) {

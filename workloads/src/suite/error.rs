@@ -1,4 +1,4 @@
-//! What can go wrong while the suite is built.
+//! Errors while the suite is built.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub enum SuiteError {
     MissingTool {
         /// The program.
         tool: String,
-        /// What to install.
+        /// Packages to install.
         packages: String,
     },
     /// Sources that could not be fetched.
@@ -32,7 +32,7 @@ pub enum SuiteError {
     NotFetched {
         /// The source.
         what: String,
-        /// What `apt-get` or `cargo` said.
+        /// Messages of `apt-get` or `cargo`.
         said: String,
     },
     /// A file that is not the pinned one.
@@ -44,13 +44,13 @@ pub enum SuiteError {
         found: String,
         /// The checksum of the manifest.
         pinned: String,
-        /// What to do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// A command that failed.
     #[error("{what} failed: {last_line} (all that it said is in {})", .log.display())]
     Failed {
-        /// What was done.
+        /// Action of the command.
         what: String,
         /// The first line that speaks of an error, or else the last one.
         last_line: String,

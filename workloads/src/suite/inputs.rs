@@ -76,7 +76,7 @@ fn vocabulary(random: &mut Random, words: usize) -> Vec<String> {
         .collect()
 }
 
-/// So many bytes of text: sentences in lines of up to 72 characters, with phrases that come again.
+/// Text of `bytes` bytes: sentences in lines of up to 72 characters, with phrases that come again.
 pub(super) fn text(bytes: usize) -> Vec<u8> {
     let mut random = Random(2005);
     let words = vocabulary(&mut random, 4000);

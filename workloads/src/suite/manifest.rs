@@ -15,7 +15,7 @@ pub struct SuiteProgram {
     pub name: String,
     /// The SPECint2000 programs whose field it covers.
     pub stands_for: String,
-    /// What it does in a run, in one sentence.
+    /// Description of a run, in one sentence.
     pub description: String,
     /// The license of its sources.
     pub license: String,
@@ -27,7 +27,7 @@ pub struct SuiteProgram {
     /// Our files that it is built with, in `workloads/suite/drivers/`.
     #[serde(default)]
     pub drivers: Vec<String>,
-    /// What the build needs beside the compilers.
+    /// Tools that the build needs beside the compilers.
     #[serde(default)]
     pub tools: Vec<Tool>,
     /// The build, as lines for `sh -eu`; `workloads/README.md` lists the variables that it finds.
@@ -68,7 +68,7 @@ pub enum Origin {
     Debian {
         /// The source package.
         package: String,
-        /// Its version.
+        /// Version of the source package.
         version: String,
         /// The archive.
         file: String,
@@ -80,16 +80,16 @@ pub enum Origin {
     DebianPackage {
         /// The package.
         package: String,
-        /// Its version.
+        /// Version of the package.
         version: String,
-        /// Its file name.
+        /// Name of the package's file.
         file: String,
     },
     /// A crate of the Cargo registry.
     Crate {
         /// The crate.
         name: String,
-        /// Its version.
+        /// Version of the crate.
         version: String,
     },
 }
@@ -148,11 +148,11 @@ pub struct Run {
     pub stdout_sha256: String,
 }
 
-/// What is in a file of a run.
+/// Contents of a file of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Input {
-    /// These characters.
+    /// Literal characters.
     Literal(String),
     /// One of our files.
     Driver(String),

@@ -46,7 +46,7 @@ pub struct Built {
 pub(super) struct Record {
     /// Hash of all that determines the build but the compiler.
     pub key: String,
-    /// What the compiler says that it is.
+    /// Version that the compiler states.
     pub compiler: String,
     /// SHA-256 of the image.
     pub image_sha256: String,
@@ -74,7 +74,7 @@ pub fn default_folder() -> PathBuf {
         .join("hps-lab/programs")
 }
 
-/// What is built in a folder from this manifest, by program and instruction set.
+/// Programs that are built in a folder from this manifest, by program and instruction set.
 pub fn built(folder: &Path, size: Size) -> Vec<Built> {
     let programs = all().unwrap_or_default();
     let everywhere = programs.iter().flat_map(|p| ISAS.map(|isa| (p, isa)));

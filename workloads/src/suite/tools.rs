@@ -1,4 +1,4 @@
-//! What the host must have: compilers, archivers, package tools.
+//! Tools that the host must have: compilers, archivers, package tools.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ impl Target {
         format!("{}-g++", self.triple)
     }
 
-    /// What the compiler says that it is, so that another one builds anew.
+    /// Version that the compiler states. Another version builds anew.
     pub fn compiler_version(&self) -> Result<String, SuiteError> {
         let compiler = need(&self.cc(), self.c_packages)?;
         let output = Command::new(&compiler)

@@ -88,7 +88,7 @@ fn coverage(executed: &[u64]) -> Weights {
     executed.map(|&pc| (Key::of_program(pc), 1)).collect()
 }
 
-/// What profiles of a run are written of and held against.
+/// Source and reference of the profiles of a run.
 struct Run<'a> {
     program: &'a Program,
     exact: &'a ExactProfile,

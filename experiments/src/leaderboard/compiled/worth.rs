@@ -1,4 +1,4 @@
-//! What profiles are worth: tables of the records.
+//! Worth of profiles to a compiler: tables of the records.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{PLAIN, STUDY};
 use crate::leaderboard::board::{Mean, mean};
 use crate::measurement::{Measurement, UnitRecord};
 
-/// What each profile is worth to a compiler on one machine.
+/// Worth of each profile to a compiler on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worth {
     /// Instruction set.
@@ -26,7 +26,7 @@ pub struct Worth {
 /// A profile and what it is worth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Profiled {
-    /// Its name.
+    /// Name of the profile.
     pub name: String,
     /// In the mean over programs.
     pub mean: Figures,

@@ -1,4 +1,4 @@
-//! What the paper says of clocks and prefetchers (section 7), held against what was measured.
+//! Claims of the paper about clocks and prefetchers (section 7), held against the measurements.
 
 use super::{Goal, PHASES, REQUESTS, Setting};
 use crate::claims::Section;

@@ -26,7 +26,7 @@ use crate::measurement::Measurement;
 /// A setting of clock and prefetchers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What the machine's clock is divided by.
+    /// Divisor of the machine's clock.
     pub divisor: u32,
     /// Whether prefetchers bring lines.
     pub prefetches: bool,
@@ -51,14 +51,14 @@ impl Setting {
         }
     }
 
-    /// What its scheme is called.
+    /// Name of the setting's scheme.
     #[must_use]
     pub fn name(self) -> String {
         let prefetches = if self.prefetches { "on" } else { "off" };
         format!("clock-by-{}-prefetch-{prefetches}", self.divisor)
     }
 
-    /// What it is, in words.
+    /// Description in words.
     #[must_use]
     pub fn title(self) -> String {
         let clock = match self.divisor {
@@ -81,7 +81,7 @@ impl Setting {
 /// Cycles that the observer sleeps between two samples.
 pub const SLEEP: u64 = 3_000;
 
-/// What reads of memory are measured as.
+/// Measure of reads of memory.
 pub const REQUESTS: &str = "requests_per_100_cycles";
 
 /// The width of a class of instructions a cycle.
@@ -241,7 +241,7 @@ impl Study<'_> {
         both.into_iter().chain(goals).collect()
     }
 
-    /// What the observer saw of a phase: means, and how often and with how many requests each class of IPC came.
+    /// Observations of a phase: means, and how often and with how many requests each class of IPC came.
     fn of_phase(
         &self,
         scheme: &str,

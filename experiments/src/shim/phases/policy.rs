@@ -13,7 +13,7 @@ use hps_pipeline::core::OperatingPoint;
 /// Samples for which each point is tried in each phase.
 const TRIES: u32 = 4;
 
-/// What work took.
+/// Instructions of an amount of work, and what they cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Instructions of the program.
@@ -45,13 +45,13 @@ impl Work {
     }
 }
 
-/// What energy is thought to be. The unit is what a core takes in a cycle at the full clock by switching. Nothing here is
-/// measured; the shares are round numbers of the order that is public of processors of the paper's time.
+/// Model of energy. The unit is the switching energy of a core in a cycle at the full clock. Nothing here is measured;
+/// the shares are round numbers of the order that is public of processors of the paper's time.
 #[derive(Clone, Copy, Debug)]
 pub struct Energy {
     /// The clock at which a cycle costs 1, in MHz. The voltage falls with the clock, so that a cycle costs its square.
     pub full_mhz: f64,
-    /// What leaks in the time of a cycle at the full clock.
+    /// Leakage in the time of a cycle at the full clock.
     pub leakage: f64,
     /// A line from memory.
     pub request: f64,
@@ -82,7 +82,7 @@ pub fn nanoseconds(cycles: f64, clock_mhz: u32) -> f64 {
     cycles * 1000.0 / f64::from(clock_mhz)
 }
 
-/// What is to be small for a run.
+/// Objective to be minimized over a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// Energy times time.
@@ -113,7 +113,7 @@ impl Goal {
         }
     }
 
-    /// What the scheme is called that goes for it.
+    /// Name of the scheme that minimizes it.
     #[must_use]
     pub fn scheme(self) -> String {
         format!("by-phase-for-{}", self.name())
@@ -141,7 +141,7 @@ pub struct ByPhase {
     /// By phase, for each point: how many samples, and their work.
     tried: BTreeMap<String, Vec<(u32, Work)>>,
     now: OperatingPoint,
-    /// What the run has taken so far: energy, and nanoseconds.
+    /// Energy and nanoseconds of the run so far.
     so_far: (f64, f64),
     /// The interval that ends next began at this point.
     is_whole: bool,
@@ -244,7 +244,7 @@ mod tests {
         }
         assert_eq!(last["stacks"], POINTS[1]);
         assert_eq!(last["globals"], POINTS[0]);
-        // It knows at once when a phase comes again.
+        // The policy knows at once when a phase comes again.
         assert_eq!(policy.next("stacks", Work::default()), POINTS[1]);
     }
 }

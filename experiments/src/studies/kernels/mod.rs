@@ -318,7 +318,7 @@ mod tests {
         });
         for ((first, second), name) in lengths[0].iter().zip(&lengths[1]).zip(NAMES) {
             assert!((2_000_000..7_000_000).contains(first), "{name}: {first}");
-            // They differ in how constants are loaded.
+            // The two instruction sets differ in how constants are loaded.
             let ratio = *first as f64 / *second as f64;
             assert!(
                 (0.98..1.02).contains(&ratio),

@@ -14,7 +14,7 @@ use crate::axis::{Axis, frequency};
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 
-/// What the consumer keeps, as results name it and as pictures do.
+/// Profiles that the consumer keeps, as results name them and as pictures do.
 const KEEPS: [(&str, &str); 2] = [
     ("counted", "adaptive, samples counted"),
     ("weighted", "adaptive, samples weighted by their period"),
@@ -120,7 +120,7 @@ fn mean_point(numbers: &Numbers<'_>, keeps: Option<&str>) -> Option<(f64, f64)> 
     Some((mean(&logarithms)?.exp(), 100.0 * accuracy?))
 }
 
-/// What the policy gains in each program, at the threshold of the timed runs.
+/// Draws the gain of the policy in each program, at the threshold of the timed runs.
 fn program_figure(of_kind: &Numbers<'_>, kind: ProfileKind) -> Result<Figure, PlotError> {
     let adaptive = of_kind.scheme("adaptive").at(TIMED_THRESHOLD);
     let programs = adaptive.programs();

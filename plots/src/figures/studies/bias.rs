@@ -1,4 +1,4 @@
-//! What fixed periods do, and what random ones gain.
+//! Bias of fixed periods, and the gain of random ones.
 
 use hps_experiments::studies::bias::NAME;
 use hps_experiments::{ProfileKind, UnitRecord};
@@ -190,7 +190,7 @@ fn dot(numbers: &Numbers<'_>) -> Option<Dot> {
     })
 }
 
-/// What random periods gain over fixed ones, program by program.
+/// Gain of random periods over fixed ones, program by program.
 fn gains(of_kind: &Numbers<'_>, one_in: u64, scheme: &str) -> Vec<(String, f64)> {
     let gain = |program: String| {
         let numbers = of_kind.program(&program).one_in(one_in).measure(ACCURACY);

@@ -14,7 +14,7 @@ pub(super) struct Curve {
     pub points: Vec<(f64, f64)>,
     /// `(x, low, high)` around it.
     pub band: Vec<(f64, f64, f64)>,
-    /// Its points are marked.
+    /// Whether the curve's points are marked.
     pub marked: bool,
 }
 

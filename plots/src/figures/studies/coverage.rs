@@ -121,7 +121,7 @@ impl Tally {
 
 const TALLY: [&str; 3] = ["held", "%", "mean error in half widths"];
 
-/// What is estimated: cycles an instruction, then the overhead of each kind.
+/// Estimated quantities: cycles an instruction, then the overhead of each kind.
 fn estimated() -> impl Iterator<Item = (Option<ProfileKind>, &'static str)> {
     let kinds = ProfileKind::ALL.map(|kind| (Some(kind), kind.title()));
     [(None, "cycles an instruction")].into_iter().chain(kinds)

@@ -2,9 +2,9 @@
 
 use hps_experiments::{Measurement, ProfileKind, UnitRecord};
 
-/// What the axes call the accuracy.
+/// Label of the accuracy on axes.
 pub(super) const ACCURACY_AXIS: &str = "Accuracy (% overlap)";
-/// Its name in results.
+/// Measure of the accuracy in results.
 pub(super) const ACCURACY: &str = "accuracy_renormalized_ratio";
 /// The setting of loops of known length.
 pub(super) const LOOPS: &str = "period";

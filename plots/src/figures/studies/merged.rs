@@ -37,7 +37,7 @@ pub(super) fn chapter(records: &[UnitRecord]) -> Result<Option<Chapter>, PlotErr
     }))
 }
 
-/// What the bars show: a kind alone, the sum of all, the merged run.
+/// Bars of the figure: a kind alone, the sum of all, the merged run.
 fn overheads(numbers: &Numbers<'_>) -> Vec<(String, Option<f64>)> {
     let overhead = numbers.measure(OVERHEAD);
     let alone = overhead.scheme("hps");

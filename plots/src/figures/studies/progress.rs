@@ -10,7 +10,7 @@ use crate::axis::{Axis, frequency};
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 
-/// What a profile is held against, as results name it, and as panels do.
+/// References that a profile is held against, as results name them, and as panels do.
 const AGAINST: [(&str, &str); 2] = [
     ("against=whole", "against the whole run"),
     ("against=so_far", "against the run so far"),
@@ -135,8 +135,8 @@ fn good_from(whole: &Numbers<'_>) -> Option<f64> {
     xs.get(far.map_or(0, |at| at + 1)).copied()
 }
 
-/// What a user can see without the truth: how much the profile still changed between two looks, and
-/// how accurate profiles were that had changed so little.
+/// Convergence that a user can see without the truth: how much the profile still changed between two looks, and how
+/// accurate profiles were that had changed so little.
 fn changes(numbers: &Numbers<'_>, kind: ProfileKind) -> Vec<(f64, f64)> {
     let sampled = numbers.scheme("hps").kind(kind).measure(ACCURACY);
     let before = sampled.setting(BEFORE);

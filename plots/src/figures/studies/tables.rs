@@ -38,7 +38,7 @@ pub(super) fn chapter(records: &[UnitRecord]) -> Result<Option<Chapter>, PlotErr
     }))
 }
 
-/// What is collected, with its numbers: each kind, then all together.
+/// Sets of collected profiles, with their numbers: each kind, then all together.
 fn sets<'a>(numbers: &Numbers<'a>) -> Vec<(String, Numbers<'a>)> {
     let alone = numbers.scheme("hps");
     let singles = alone

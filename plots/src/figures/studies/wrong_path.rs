@@ -1,4 +1,4 @@
-//! What wrong paths do to counters that are not repaired.
+//! Effect of wrong paths on counters that are not repaired.
 
 use hps_experiments::studies::wrong_path::NAME;
 use hps_experiments::{ProfileKind, UnitRecord};

@@ -24,7 +24,7 @@ thread_local! {
 /// nothing is installed.
 ///
 /// # Errors
-/// What Lua says, if it has no memory left.
+/// Error of Lua, if it has no memory left.
 pub fn observe(lua: &Lua) -> mlua::Result<()> {
     if !tags::is_observed() {
         return Ok(());
