@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use hps_experiments::Part;
 use hps_lab::input;
 use hps_lab::{
     DEFAULT_ISA, Files, GuestLimits, GuestOptions, LabError, Program, Region, ThreadRules,
@@ -12,7 +13,9 @@ use hps_sim_core::host;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Owner, Stdin};
 use hps_workloads::{Size, suite};
+use rustix::fs::FileType;
 
+use crate::cli::groups::SubjectArgs;
 use crate::cli::{GuestArgs, RegionArgs};
 
 /// What the options give to a program; streams pass through.
@@ -140,9 +143,26 @@ fn of_suite(
     Ok(Some(program))
 }
 
+/// The input of a program that a command runs several times, each time from the beginning: of the file that `--stdin`
+/// names, or this command's own, if that ends.
+pub fn repeated_stdin(subject: &SubjectArgs) -> anyhow::Result<Stdin> {
+    if let Some(file) = &subject.stdin {
+        return Ok(Stdin::Bytes(input::read_file(file)?));
+    }
+    let given = std::io::stdin();
+    let kind = rustix::fs::fstat(&given).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    // Terminals and devices may never end.
+    match kind {
+        Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket) => {
+            Ok(Stdin::Bytes(input::read_host(subject.guest.time.limit)?))
+        }
+        _ => Ok(Stdin::Empty),
+    }
+}
+
 /// Where the part of the program that counts begins.
-pub fn region(args: &RegionArgs) -> anyhow::Result<Option<Region>> {
-    args.part().region().map_err(anyhow::Error::msg)
+pub fn region(part: &Part) -> anyhow::Result<Option<Region>> {
+    part.region().map_err(anyhow::Error::msg)
 }
 
 /// How many instructions of the part count; `None` for all. `program` has its region and what it gets from outside.

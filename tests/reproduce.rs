@@ -157,13 +157,13 @@ fn orders_that_make_no_sense_are_refused() {
         &[
             "reproduce",
             "hps-2005",
-            "--programs",
+            "--program",
             "bwt",
             "--program",
             "./a",
         ],
-        &["reproduce", "hps-2005", "--programs", "bwt", "--", "x"],
-        &["reproduce", "hps-2005", "--programs", "no-such-program"],
+        &["reproduce", "hps-2005", "--program", "bwt", "--", "x"],
+        &["reproduce", "hps-2005", "--program", "no-such-program"],
         &["reproduce", "hps-2005", "--program", "./no-such-file"],
         &[
             "reproduce",

@@ -7,7 +7,7 @@ use hps_profile::{Profile, ProfileKey};
 use hps_sim_core::process::Process;
 use serde_json::{Value, json};
 
-use crate::cli::{ProfileArgs, TablesKind};
+use crate::cli::{CollectArgs, TablesKind};
 
 /// Members of a table that are printed in its line.
 const TOP: usize = 3;
@@ -19,7 +19,7 @@ pub(super) struct Table {
 }
 
 /// Whose tables the handlers write on a machine with so many hardware contexts.
-pub(super) fn asked(args: &ProfileArgs, contexts: usize) -> Tables {
+pub(super) fn asked(args: &CollectArgs, contexts: usize) -> Tables {
     let several = contexts > 1;
     let of = match args.tables {
         Some(TablesKind::Context) => TablesOf::Context,

@@ -1,11 +1,13 @@
-//! A profile collected by HPS, beside the exhaustive one of the same program.
+//! `hps collect`: a profile that HPS collects, beside the exhaustive one of the same program.
+
+mod exhaustive;
+mod tables;
 
 use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use hps_experiments::paper_burst;
-use hps_lab::input;
 use hps_lab::{Faulted, Lab, Program, TimedMachine, dise_config};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
@@ -16,15 +18,14 @@ use hps_profile::{
 };
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::os::Output;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::symbols::Entries;
-use rustix::fs::FileType;
 use serde_json::{Value, json};
 
-use super::exhaustive::{exhaustive, pairs};
-use super::tables::{self, Table};
-use crate::cli::{self, Kind, ProfileArgs};
+use self::exhaustive::{exhaustive, pairs};
+use self::tables::Table;
+use crate::cli::{self, CollectArgs, Kind};
 use crate::commands::timed_machine;
 use crate::program;
 use crate::text;
@@ -49,8 +50,8 @@ struct Run {
 }
 
 /// Collects a profile and prints it beside the truth.
-pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
-    let kind = match kind {
+pub fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
+    let kind = match args.kind {
         Kind::Method => ProfileKind::Method,
         Kind::CallPair => ProfileKind::CallPair,
         Kind::DataStream => ProfileKind::DataStream,
@@ -76,22 +77,17 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
             machine.config.dise.repair_counters &= !args.unrepaired;
             machine
         });
-    let mut guest = program::guest_options(&args.guest)?;
+    let mut guest = program::guest_options(&args.subject.guest)?;
     // The program runs several times; its output is not what is asked for here.
     guest.stdout = Output::Discard;
-    guest.stdin = stdin(args)?;
-    let mut program = program::find(args.program(), args.isa, args.arguments(), &guest)?;
-    program.region = program::region(&args.region)?;
+    guest.stdin = program::repeated_stdin(&args.subject)?;
+    let subject = &args.subject;
+    let mut program = program::find(subject.program(), subject.isa, subject.arguments(), &guest)?;
+    program.region = program::region(&args.start.part())?;
     ensure!(
-        args.region.warm.is_none() || timing.is_some(),
+        args.start.warm.is_none() || timing.is_some(),
         "--warm goes with --machine: without one nothing is cached or predicted"
     );
-    if args.region.until.is_some() || args.region.between_markers {
-        bail!(
-            "--until and --between-markers go without --kind: what HPS collects is of the rest of the run"
-        );
-    }
-
     ensure!(
         kind != ProfileKind::DataStream || args.tail_calls.is_none(),
         "--tail-calls goes with --kind method and --kind call-pair: data streams have no calls"
@@ -196,24 +192,8 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
 }
 
 /// Whether tail calls enter methods, or make pairs.
-fn counts_tail_calls(args: &ProfileArgs, kind: ProfileKind) -> bool {
+fn counts_tail_calls(args: &CollectArgs, kind: ProfileKind) -> bool {
     args.tail_calls.unwrap_or(kind == ProfileKind::Method)
-}
-
-/// The program's standard input, which each of its runs reads from the beginning.
-pub(super) fn stdin(args: &ProfileArgs) -> anyhow::Result<Stdin> {
-    if let Some(file) = &args.stdin {
-        return Ok(Stdin::Bytes(input::read_file(file)?));
-    }
-    let given = std::io::stdin();
-    let kind = rustix::fs::fstat(&given).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    // Terminals and devices may never end.
-    match kind {
-        Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket) => {
-            Ok(Stdin::Bytes(input::read_host(args.guest.time.limit)?))
-        }
-        _ => Ok(Stdin::Empty),
-    }
 }
 
 fn parse_change(text: &str) -> anyhow::Result<Change> {
@@ -295,7 +275,7 @@ fn run_timed(
 
 /// Everything that a printed profile says beside its members.
 struct Report<'a> {
-    args: &'a ProfileArgs,
+    args: &'a CollectArgs,
     kind: ProfileKind,
     point: SamplePoint,
     image: &'a ProgramImage,
@@ -316,11 +296,10 @@ impl Report<'_> {
             "the exhaustive profile is empty: the program has no such events"
         );
         let overlap = accuracy(sampled, exact, Fraction::NINETY_PERCENT);
-        if let Some(path) = &self.args.json {
-            let tables = tables::json(&tables, &|member| self.describe(member));
-            self.write_json(path, (sampled, exact), &overlap, (summary, tables))?;
-        }
-        let mut out = text::out();
+        let listed = tables::json(&tables, &|member| self.describe(member));
+        let document = self.document((sampled, exact), &overlap, (summary, listed))?;
+        self.args.json.write(&document)?;
+        let mut out = self.args.json.text();
         writeln!(
             out,
             "{}, {}{}, of {} ({})",
@@ -331,7 +310,7 @@ impl Report<'_> {
             } else {
                 ""
             },
-            self.args.program(),
+            self.args.subject.program(),
             &self.image.hash[..12]
         )?;
         match (self.machine, self.run.cycles) {
@@ -454,15 +433,14 @@ impl Report<'_> {
         }
     }
 
-    fn write_json<K: ProfileKey>(
+    fn document<K: ProfileKey>(
         &self,
-        path: &std::path::Path,
         (sampled, exact): (&Profile<K>, &Profile<K>),
         overlap: &Accuracy,
         (summary, tables): (Value, Value),
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Value> {
         let header = |what: &str| ProfileHeader {
-            program: self.args.program().to_string(),
+            program: self.args.subject.program().to_string(),
             program_hash: self.image.hash.clone(),
             version: env!("CARGO_PKG_VERSION").to_string(),
             configuration: json!({
@@ -471,7 +449,7 @@ impl Report<'_> {
                 "sparsity": self.point.sparsity,
                 "random_period_seed": self.args.random_period.then_some(self.args.period_seed),
                 "tail_calls": counts_tail_calls(self.args, self.kind),
-                "args": self.args.arguments(),
+                "args": self.args.subject.arguments(),
                 "machine": self.machine.map(|m| m.to_ron()),
                 "core_driven_by": self.machine.map(|_| CoreKind::from(self.args.core).name()),
             }),
@@ -486,7 +464,7 @@ impl Report<'_> {
             ProfileDocument::new(header(what), profile.clone()).write(&mut bytes)?;
             Ok(serde_json::from_slice(&bytes)?)
         };
-        let all = json!({
+        Ok(json!({
             "accuracy": {
                 "renormalized": overlap.renormalized,
                 "capped": overlap.capped,
@@ -498,13 +476,6 @@ impl Report<'_> {
             "sampled": document("sampled", sampled)?,
             "exhaustive": document("exhaustive", exact)?,
             "tables": tables,
-        });
-        let text = serde_json::to_string_pretty(&all)?;
-        std::fs::write(path, text + "\n").with_context(|| {
-            format!(
-                "{}: cannot write the profile; choose another file with --json",
-                path.display()
-            )
-        })
+        }))
     }
 }
