@@ -1,9 +1,10 @@
 //! What guest programs get from outside, as options of commands say it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_experiments::Part;
+use hps_experiments::{OwnProgram, Part};
 use hps_lab::input;
 use hps_lab::{
     DEFAULT_ISA, Files, GuestLimits, GuestOptions, LabError, Program, Region, ThreadRules,
@@ -61,6 +62,30 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
         stdout: Output::Inherit,
         stderr: Output::Inherit,
     })
+}
+
+/// Programs of the user's own in a study: each is found by its path, and has these arguments, root and standard input.
+pub fn own_programs(
+    paths: &[String],
+    arguments: &[String],
+    (root, stdin): (Option<&Path>, Option<&Path>),
+) -> anyhow::Result<Vec<OwnProgram>> {
+    let absolute = |path: &Path| -> anyhow::Result<String> {
+        let path = std::path::absolute(path)
+            .with_context(|| format!("{}: cannot be found", path.display()))?;
+        Ok(path.to_string_lossy().into_owned())
+    };
+    let own = |path: &String| {
+        Ok(OwnProgram {
+            path: absolute(path.as_ref())?,
+            called: Some(path.clone()),
+            args: arguments.to_vec(),
+            root: root.map(absolute).transpose()?,
+            stdin: stdin.map(absolute).transpose()?,
+            ..OwnProgram::default()
+        })
+    };
+    paths.iter().map(own).collect()
 }
 
 /// The program of a file, the one of that name that comes with the project, or the one that `hps programs build` has

@@ -142,9 +142,7 @@ impl ChosenPrograms {
 
     /// The names of programs of the project or the suite, and the paths of the user's own.
     pub fn names_and_paths(&self) -> (Vec<String>, Vec<String>) {
-        self.all()
-            .into_iter()
-            .partition(|program| !is_path(program))
+        names_and_paths(self.all())
     }
 
     /// Whether one of them is the user's own.
@@ -158,6 +156,11 @@ impl ChosenPrograms {
         let word = |program: &String| format!("--program {}", hps_lab::host::shell_word(program));
         all.iter().map(word).collect()
     }
+}
+
+/// The names of programs of the project or the suite, and the paths of the user's own.
+pub fn names_and_paths(programs: Vec<String>) -> (Vec<String>, Vec<String>) {
+    programs.into_iter().partition(|program| !is_path(program))
 }
 
 /// Whether a program is named by its path: by a slash, or as a file of this folder that no program of the project is

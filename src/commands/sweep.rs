@@ -5,15 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use hps_experiments::cluster::ClusterError;
-use hps_experiments::{InputSize, Observer, OwnProgram, Plan, Row, SweepSpec, Timing};
+use hps_experiments::{InputSize, Observer, Plan, Row, SweepSpec, Timing};
 use hps_lab::host::{path_word, shell_word};
 use hps_plots::ReportInfo;
 use indicatif::ProgressBar;
 
 use crate::cli::{CoreKind, Size, SweepArgs};
 use crate::commands::cluster::parts;
-use crate::progress;
 use crate::text::print;
+use crate::{program, progress};
 
 /// Runs a sweep; the exit code is 1 if any point failed.
 pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
@@ -71,15 +71,9 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
     if !args.programs.program.is_empty() {
         let (names, paths) = args.programs.names_and_paths();
         spec.programs = names;
-        spec.own_programs.clear();
-        for program in paths {
-            spec.own_programs.push(OwnProgram {
-                path: absolute(Path::new(&program))?,
-                called: Some(program),
-                stdin: args.stdin.as_deref().map(absolute).transpose()?,
-                expect_exit: args.expect_exit,
-                ..OwnProgram::default()
-            });
+        spec.own_programs = program::own_programs(&paths, &[], (None, args.stdin.as_deref()))?;
+        for own in &mut spec.own_programs {
+            own.expect_exit = args.expect_exit;
         }
     }
     if !args.isa.is_empty() {
@@ -132,10 +126,6 @@ fn set_units(spec: &mut SweepSpec, args: &SweepArgs) -> anyhow::Result<()> {
     plan.unit = args.sample_unit.unwrap_or(plan.unit);
     plan.warm_up = args.sample_warm_up.unwrap_or(plan.warm_up);
     Ok(())
-}
-
-fn absolute(path: &Path) -> std::io::Result<String> {
-    Ok(std::path::absolute(path)?.to_string_lossy().into_owned())
 }
 
 struct Progress {

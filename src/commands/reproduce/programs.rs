@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
-use hps_experiments::{InputSize, OwnProgram, Program, SweepSpec, load_programs};
+use anyhow::bail;
+use hps_experiments::{InputSize, Program, SweepSpec, load_programs};
 use hps_lab::DEFAULT_ISA;
 use hps_sim_core::image::Isa;
 
 use crate::cli::{ReproduceArgs, Size};
 use crate::commands::programs::workload_size;
+use crate::program::own_programs;
 
 /// Loads what the options name; each of its runs is limited as they say.
 pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
@@ -23,27 +24,19 @@ pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
 fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
     let here = Path::new(".");
     let (names, paths) = args.programs.names_and_paths();
-    if let [program, others @ ..] = &paths[..] {
-        if !(names.is_empty() && others.is_empty()) {
+    if !paths.is_empty() {
+        if !names.is_empty() || paths.len() > 1 {
             bail!("--program: an evaluation is made with one program of your own, and no others");
         }
         if !args.isa.is_empty() || args.size != Size::Small || args.suite.is_some() {
             bail!("--isa, --size and --suite are for programs that come with the project");
         }
-        let absolute = |path: &Path| -> anyhow::Result<String> {
-            let path = std::path::absolute(path)
-                .with_context(|| format!("{}: cannot be found", path.display()))?;
-            Ok(path.to_string_lossy().into_owned())
-        };
         let spec = SweepSpec {
-            own_programs: vec![OwnProgram {
-                path: absolute(program.as_ref())?,
-                called: Some(program.clone()),
-                args: args.arguments.clone(),
-                root: args.root.as_deref().map(absolute).transpose()?,
-                stdin: args.stdin.as_deref().map(absolute).transpose()?,
-                ..OwnProgram::default()
-            }],
+            own_programs: own_programs(
+                &paths,
+                &args.arguments,
+                (args.root.as_deref(), args.stdin.as_deref()),
+            )?,
             ..SweepSpec::default()
         };
         return Ok(load_programs(&spec, here)?);
