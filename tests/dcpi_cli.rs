@@ -301,7 +301,8 @@ fn events_that_share_a_counter_are_estimated_as_with_counters_of_their_own() {
 fn a_page_shows_procedures_and_their_graphs() {
     let hps = Hps::new();
     collect(&hps, &["--max-instructions", "400000"]).expect_code(0);
-    hps.run(&["dcpi", "page", "-o", "p.html"]).expect_code(0);
+    hps.run(&["dcpi", "report", "--as", "page", "-o", "p.html"])
+        .expect_code(0);
     let html = std::fs::read_to_string(hps.path("p.html")).expect("a page");
     for part in [
         "<h2>Procedures</h2>",
@@ -317,8 +318,16 @@ fn a_page_shows_procedures_and_their_graphs() {
         !html.contains("http://")
             || html.matches("http://").count() == html.matches("http://www.w3.org").count()
     );
-    hps.run(&["dcpi", "cfg", "apply_operator", "-o", "g.svg"])
-        .expect_code(0);
+    hps.run(&[
+        "dcpi",
+        "report",
+        "--as",
+        "cfg",
+        "apply_operator",
+        "-o",
+        "g.svg",
+    ])
+    .expect_code(0);
     let svg = std::fs::read_to_string(hps.path("g.svg")).expect("a picture");
     assert!(
         svg.starts_with("<svg ") && svg.contains("apply_operator"),

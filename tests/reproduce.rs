@@ -165,6 +165,15 @@ fn orders_that_make_no_sense_are_refused() {
         &["reproduce", "hps-2005", "--program", "bwt", "--", "x"],
         &["reproduce", "hps-2005", "--program", "no-such-program"],
         &["reproduce", "hps-2005", "--program", "./no-such-file"],
+        &["reproduce", "hps-2005", "--program", "bwt", "--root", "."],
+        &[
+            "reproduce",
+            "tip-2021",
+            "--program",
+            "./a",
+            "--isa",
+            "alpha",
+        ],
         &[
             "reproduce",
             "hps-2005",

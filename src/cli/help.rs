@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Options that `-h` leaves to `--help`.
-const RARE: [&str; 47] = [
+const RARE: [&str; 53] = [
     // What few programs need of their surroundings.
     "cwd",
     "no_files",
@@ -68,6 +68,12 @@ const RARE: [&str; 47] = [
     "copy",
     "sbatch",
     "chunk",
+    "retry",
+    "phases",
+    "samples",
+    "bias",
+    "by_program",
+    "arguments",
 ];
 
 /// The description of the command, of which help, completions and man pages are made.

@@ -61,7 +61,7 @@ const OF_COLLECT: [&str; 8] = [
 ];
 
 /// Options of the version before: today's command, the old name, today's name.
-const OPTIONS: [(&str, &str, &str); 14] = [
+const OPTIONS: [(&str, &str, &str); 16] = [
     ("reproduce", "threads", "jobs"),
     ("reproduce", "programs", "program"),
     ("leaderboard", "threads", "jobs"),
@@ -76,13 +76,15 @@ const OPTIONS: [(&str, &str, &str); 14] = [
     ("shim overhead", "periods", "period"),
     ("shim dte", "periods", "period"),
     ("dcpi collect", "events", "event"),
+    ("dcpi report", "image", "program"),
+    ("dcpi report", "summary", "as=summary"),
 ];
 
 /// Commands whose periods were bare numbers, with the unit of those.
 const PERIODS: [(&str, &str); 2] = [("shadow run", "ms"), ("shadow simulate", "ns")];
 
 /// Commands whose `--json` took its file as the next word.
-const JSON_FILES: [&str; 11] = [
+const JSON_FILES: [&str; 12] = [
     "run",
     "profile",
     "collect",
@@ -94,6 +96,7 @@ const JSON_FILES: [&str; 11] = [
     "shim overhead",
     "shim dte",
     "shim microbench",
+    "shim analyze",
 ];
 
 /// A command line with today's names.
@@ -132,10 +135,13 @@ pub fn renew(description: &Command, words: Vec<OsString>) -> Renewed {
     }
     let mut rest: Vec<OsString> = rest.collect();
     let words_go_to = rename_command(&mut rest, &mut all);
-    let of_collect = "collect";
-    if rest.first().is_some_and(|word| word == "profile")
-        && let Some(collect) = description.find_subcommand(of_collect)
-        && own_options(collect, &rest[1..]).any(|name| OF_COLLECT.contains(&name))
+    let (of_collect, of_profile) = ("collect", "profile");
+    let known: Vec<&Command> = [of_collect, of_profile]
+        .iter()
+        .filter_map(|name| description.find_subcommand(name))
+        .collect();
+    if rest.first().is_some_and(|word| word == of_profile)
+        && has_option(&known, &rest[1..], &OF_COLLECT)
     {
         rest[0] = of_collect.into();
         all.note("hps profile --kind", "hps collect");
@@ -180,40 +186,46 @@ fn rename_command(words: &mut Vec<OsString>, all: &mut Renewed) -> Option<&'stat
     found.words_go_to
 }
 
-/// The option that a word names, and whether the next word is its value.
-fn option<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
-    let found = command
-        .get_arguments()
-        .find(|arg| match name.strip_prefix("--") {
-            Some(long) => arg.get_long() == Some(long),
-            None => arg
-                .get_short()
-                .is_some_and(|short| name == format!("-{short}")),
-        })?;
-    let least = found.get_num_args().map_or(1, |n| n.min_values());
-    let takes = found.get_action().takes_values() && least > 0;
-    Some((found, takes))
-}
-
-/// Names of options in front of the program.
-fn own_options<'a>(
-    command: &'a Command,
-    words: &'a [OsString],
-) -> impl Iterator<Item = &'a str> + 'a {
-    let mut words = words.iter().map(text);
-    std::iter::from_fn(move || {
-        let word = words
-            .next()
-            .filter(|word| word.starts_with("--") && *word != "--")?;
-        let (name, value) = word.split_once('=').unzip();
-        let name = name.unwrap_or(word);
-        if value.is_none() && option(command, name).is_none_or(|(_, takes)| takes) {
-            words.next();
-        }
-        name.strip_prefix("--")
+/// Whether an option of one of the commands takes the next word as its value.
+fn takes_value(commands: &[&Command], name: &str) -> bool {
+    let is_named = |arg: &&Arg| match name.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg
+            .get_short()
+            .is_some_and(|short| name == format!("-{short}")),
+    };
+    let mut arguments = commands.iter().flat_map(|command| command.get_arguments());
+    arguments.find(is_named).is_some_and(|arg| {
+        let least = arg.get_num_args().map_or(1, |n| n.min_values());
+        arg.get_action().takes_values() && least > 0
     })
 }
 
+/// Whether a word can be the value of the option in front of it.
+fn is_value(word: &OsString) -> bool {
+    word == "-" || !text(word).starts_with('-')
+}
+
+/// Whether the words in front of the program, of one of the commands, have one of these options.
+fn has_option(commands: &[&Command], words: &[OsString], names: &[&str]) -> bool {
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next_if(|word| text(word).starts_with('-') && *word != "--") {
+        let (name, value) = text(word).split_once('=').unzip();
+        let name = name.unwrap_or(text(word));
+        if name
+            .strip_prefix("--")
+            .is_some_and(|long| names.contains(&long))
+        {
+            return true;
+        }
+        if value.is_none() && takes_value(commands, name) {
+            words.next_if(|word| is_value(word));
+        }
+    }
+    false
+}
+
+/// Renames options in front of the program. Words with today's names stay as they are.
 fn rename_options(
     command: &Command,
     path: &str,
@@ -222,39 +234,33 @@ fn rename_options(
     all: &mut Renewed,
 ) {
     let has_program = command.get_arguments().any(Arg::is_trailing_var_arg_set);
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        let shown = text(&word).to_string();
-        if shown == "--" || (has_program && !shown.starts_with('-')) {
-            all.words.push(word);
-            break;
-        }
-        if !shown.starts_with('-') {
+    let mut words = words.into_iter().peekable();
+    while let Some(word) = words.next_if(|word| !(has_program && is_value(word)) && *word != "--") {
+        if is_value(&word) {
             all.words.extend(words_go_to.map(OsString::from));
             all.words.push(word);
             continue;
         }
-        let (name, value) = shown.split_once('=').unzip();
-        let (name, mut value) = (name.unwrap_or(&shown), value.map(OsString::from));
+        let (name, value) = text(&word).split_once('=').unzip();
+        let name = name.unwrap_or(text(&word));
         let long = name.strip_prefix("--").unwrap_or_default();
         let renamed = OPTIONS
             .iter()
             .find(|(of, old, _)| *of == path && *old == long);
-        let mut today = renamed.map_or(name.to_string(), |(_, _, new)| format!("--{new}"));
+        let today = renamed.map_or(name.to_string(), |(_, _, new)| format!("--{new}"));
+        let had_file = today == "--json" && JSON_FILES.contains(&path);
+        let is_next = value.is_none()
+            && (takes_value(&[command], &today)
+                || (had_file && (renamed.is_some() || words.peek().is_some_and(is_file))));
+        let next = if is_next {
+            words.next_if(is_value)
+        } else {
+            None
+        };
+        let mut value = value.map(OsString::from).or(next.clone());
+        let mut named = name.to_string();
         let mut says = renamed.map(|_| today.clone());
-        if path == "dcpi report" && long == "summary" {
-            all.words.push("--as".into());
-            (today, says) = ("summary".to_string(), Some("--as summary".to_string()));
-        } else if path == "dcpi report" && long == "image" {
-            today = "--program".to_string();
-            says = Some(today.clone());
-        }
-        let is_json = today == "--json" && JSON_FILES.contains(&path);
-        let takes = option(command, &today).is_some_and(|(_, takes)| takes);
-        if value.is_none() && (takes || says.as_deref() == Some("--json")) {
-            value = words.next();
-        } else if value.is_none() && is_json && words.as_slice().first().is_some_and(is_file) {
-            value = words.next();
+        if had_file && renamed.is_none() && next.is_some() {
             says = Some("--json=FILE".to_string());
         }
         let unit = PERIODS
@@ -263,28 +269,21 @@ fn rename_options(
         if let (Some((_, unit)), Some(period)) = (unit, &mut value)
             && text(period).parse::<f64>().is_ok()
         {
-            let with_unit = format!("{}{unit}", text(period));
-            all.note(
-                &format!("--period {}", text(period)),
-                &format!("--period {with_unit}"),
-            );
-            *period = with_unit.into();
+            let today = format!("{}{unit}", text(period));
+            named = format!("--period {}", text(period));
+            says = Some(format!("--period {today}"));
+            *period = today.into();
         }
-        if let Some(new) = says {
-            all.note(name, &new);
-        }
+        let Some(says) = says else {
+            all.words.push(word);
+            all.words.extend(next);
+            continue;
+        };
+        all.note(&named, &says);
         let mut line = OsString::from(today);
         if let Some(value) = value {
-            match line.to_str().is_some_and(|name| name.starts_with("--")) {
-                true => {
-                    line.push("=");
-                    line.push(value);
-                }
-                false => {
-                    all.words.push(line);
-                    line = value;
-                }
-            }
+            line.push("=");
+            line.push(value);
         }
         all.words.push(line);
     }
@@ -317,7 +316,7 @@ mod tests {
         let today = Cli::command();
         for old in &COMMANDS {
             let (line, hint) = renewed(&format!("hps {}", old.old));
-            assert_eq!(line.replace('=', " "), format!("hps {}", old.new));
+            assert_eq!(line, format!("hps {}", old.new));
             assert!(hint.expect("a hint").contains(old.new), "{line}");
         }
         for (path, old, new) in OPTIONS {
@@ -325,6 +324,7 @@ mod tests {
                 command.find_subcommand(name).expect("a command of today")
             });
             let longs = || command.get_arguments().filter_map(Arg::get_long);
+            let (new, _) = new.split_once('=').unwrap_or((new, ""));
             assert!(longs().any(|long| long == new), "{path} --{new}");
             assert!(longs().all(|long| long != old), "{path} --{old}");
         }
@@ -339,27 +339,31 @@ mod tests {
             ),
             (
                 "hps dcpi stats a b --top 3",
-                "hps dcpi report --as=stats --db a --db b --top=3",
+                "hps dcpi report --as stats --db a --db b --top 3",
             ),
             (
                 "hps dcpi calc --summary --image bwt",
-                "hps dcpi report --as=calc --as summary --program=bwt",
+                "hps dcpi report --as calc --as=summary --program=bwt",
             ),
             (
                 "hps dcpi export --db x pprof:a.gz",
-                "hps dcpi report --db=x --export pprof:a.gz",
+                "hps dcpi report --db x --export pprof:a.gz",
             ),
             (
                 "hps dcpi cfg main -o a.svg",
-                "hps dcpi report --as=cfg main -o a.svg",
+                "hps dcpi report --as cfg main -o a.svg",
             ),
             (
                 "hps profile --top 3 --kind method --json x.json bwt --kind y",
-                "hps collect --top=3 --kind=method --json=x.json bwt --kind y",
+                "hps collect --top 3 --kind method --json=x.json bwt --kind y",
+            ),
+            (
+                "hps profile --force --timeline --one-in 5 bwt",
+                "hps collect --force --timeline --one-in 5 bwt",
             ),
             (
                 "hps run --stats-out x --seed 1 bwt --stats-out y",
-                "hps run --json=x --seed=1 bwt --stats-out y",
+                "hps run --json=x --seed 1 bwt --stats-out y",
             ),
             (
                 "hps shadow run --period 8 gzip --period 8",
@@ -383,8 +387,11 @@ mod tests {
             "hps profile --json=x.json bwt",
             "hps run bwt",
             "hps shadow run --period=8ms gzip",
-            "hps leaderboard bwt --with=tip",
-            "hps dcpi report main --as=calc",
+            "hps leaderboard bwt --with tip --threads-of x",
+            "hps dcpi report main --as calc",
+            "hps run --machine --core x bwt",
+            "hps shadow run --period 8us -- gzip",
+            "hps profile --force --with a bwt --kind method",
             "hps",
         ] {
             assert_eq!(renewed(line), (line.to_string(), None));

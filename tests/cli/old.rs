@@ -54,7 +54,7 @@ fn old_names_print_what_todays_do_and_a_hint() {
         (
             "dcpi calc --summary",
             "dcpi report --as summary",
-            "--as summary",
+            "--as=summary",
         ),
         (
             "dcpi diff dcpi-db dcpi-db",

@@ -30,6 +30,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if args.list {
         return list::list(args.named_paper().as_deref());
     }
+    programs::check(args)?;
     args.jobs.apply()?;
     if !args.chips.is_empty() && args.paper() != Paper::Shadow2007 {
         bail!(

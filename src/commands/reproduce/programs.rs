@@ -12,6 +12,26 @@ use crate::cli::{ReproduceArgs, Size};
 use crate::commands::programs::workload_size;
 use crate::program::own_programs;
 
+/// Refuses options that go with other programs than those that are named.
+pub fn check(args: &ReproduceArgs) -> anyhow::Result<()> {
+    let (names, paths) = args.programs.names_and_paths();
+    if paths.is_empty() && !args.arguments.is_empty() {
+        bail!("arguments behind `--` are for a program of your own: name it with --program");
+    }
+    if paths.is_empty() && (args.root.is_some() || args.stdin.is_some()) {
+        bail!("--root and --stdin are for a program of your own: name it with --program FILE");
+    }
+    if paths.len() > 1 || !(paths.is_empty() || names.is_empty()) {
+        bail!("--program: an evaluation is made with one program of your own, and no others");
+    }
+    if !paths.is_empty()
+        && (!args.isa.is_empty() || args.size != Size::Small || args.suite.is_some())
+    {
+        bail!("--isa, --size and --suite are for programs that come with the project");
+    }
+    Ok(())
+}
+
 /// Loads what the options name; each of its runs is limited as they say.
 pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
     let mut programs = named(args)?;
@@ -25,12 +45,6 @@ fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
     let here = Path::new(".");
     let (names, paths) = args.programs.names_and_paths();
     if !paths.is_empty() {
-        if !names.is_empty() || paths.len() > 1 {
-            bail!("--program: an evaluation is made with one program of your own, and no others");
-        }
-        if !args.isa.is_empty() || args.size != Size::Small || args.suite.is_some() {
-            bail!("--isa, --size and --suite are for programs that come with the project");
-        }
         let spec = SweepSpec {
             own_programs: own_programs(
                 &paths,
@@ -40,12 +54,6 @@ fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
             ..SweepSpec::default()
         };
         return Ok(load_programs(&spec, here)?);
-    }
-    if !args.arguments.is_empty() {
-        bail!("arguments behind `--` are for a program of your own: name it with --program");
-    }
-    if args.root.is_some() || args.stdin.is_some() {
-        bail!("--root and --stdin are for a program of your own: name it with --program FILE");
     }
     let mut isas = args.isa.clone();
     if isas.is_empty() {
