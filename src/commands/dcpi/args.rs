@@ -148,7 +148,7 @@ pub struct ReportArgs {
     #[arg(
         long,
         short,
-        value_name = "FILE.svg|FILE.dot|FILE.html",
+        value_name = "FILE",
         default_value_if("view", "page", "dcpi.html")
     )]
     pub out: Option<OutFile>,
