@@ -24,13 +24,13 @@ runs() {
                     # The instruction-driven core has no machine that issues in order.
                     [ "$machine $core" = "ev5 instruction" ] && continue
                     echo "$program-$machine-$core-$isa.json run --machine $machine --core $core --isa $isa" \
-                        "--max-instructions $limit --stats-out @ $program small"
+                        "--max-instructions $limit --json=@ $program small"
                 done
             done
             echo "$program-$isa-truth.txt profile --machine hps-4wide --isa $isa --max-instructions $limit" \
                 "--with all $program small"
             for kind in method call-pair data-stream; do
-                echo "$program-$isa-$kind.txt profile --kind $kind --machine hps-4wide --core instruction" \
+                echo "$program-$isa-$kind.txt collect --kind $kind --machine hps-4wide --core instruction" \
                     "--isa $isa $program small"
             done
         done
@@ -43,7 +43,7 @@ one() {
     shift
     case $file in
     *.json)
-        "$hps" "${@/#@/$file}" >/dev/null 2>"$file.log" || { cat "$file.log" >&2; exit 1; }
+        "$hps" "${@/=@/=$file}" >/dev/null 2>"$file.log" || { cat "$file.log" >&2; exit 1; }
         rm "$file.log"
         sed -i '/"host_/d' "$file"
         ;;

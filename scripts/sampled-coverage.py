@@ -23,7 +23,7 @@ BOUNDS = [4, 10, 20, 40, 80, 160]
 
 def run(hps, options, program):
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        order = [hps, "run", *options, "--stats-out", file.name, program, "small"]
+        order = [hps, "run", *options, f"--json={file.name}", program, "small"]
         done = subprocess.run(order, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             sys.exit(f"{' '.join(order)}: {done.stderr}")

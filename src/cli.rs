@@ -1,7 +1,12 @@
 //! The command line.
 
+mod collect;
+pub mod groups;
+pub mod help;
+pub mod old;
 mod parts;
 mod profile;
+mod studies;
 mod teach;
 mod tools;
 
@@ -10,12 +15,12 @@ use std::time::Duration;
 
 use crate::commands::cluster::args::ClusterCommand;
 use crate::commands::dcpi::args::DcpiCommand;
-use crate::commands::leaderboard::args::{LeaderboardArgs, ProfilersArgs};
+use crate::commands::leaderboard::args::LeaderboardArgs;
 use crate::commands::shadow::args::ShadowCommand;
 use crate::commands::shim::args::ShimCommand;
 use crate::commands::validate::ValidateArgs;
 use crate::examples;
-use crate::output::{OutFile, OutFolder};
+use crate::output::OutFile;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hps_experiments::Part;
@@ -23,11 +28,14 @@ use hps_lab::Program;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
 
+pub use collect::{CollectArgs, Kind, TablesKind};
 pub use parts::PartArgs;
-pub use profile::{Kind, ProfileArgs, TablesKind};
+pub use profile::ProfileArgs;
+pub use studies::{Paper, ReproduceArgs, SweepArgs};
 pub use teach::{AnalyzeArgs, TeachArgs};
 pub use tools::{
-    BenchArgs, DiseCommand, MachineCommand, Mode, ProgramsArgs, ProgramsCommand, SuiteBuildArgs,
+    BenchArgs, DevCommand, DiseCommand, MachineCommand, Mode, ProgramsArgs, ProgramsCommand,
+    SuiteBuildArgs,
 };
 
 /// A laboratory for profilers: unmodified RISC-V and Alpha Linux programs on a simulated out-of-order
@@ -52,6 +60,18 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a program, functionally or (with --machine) timed on a simulated processor
+    Run(RunArgs),
+    /// Say where a program's time goes, exactly, and what profilers would say
+    Profile(ProfileArgs),
+    /// Analyze a loop: cycles of an iteration in the steady state, and what limits it
+    Analyze(AnalyzeArgs),
+    /// Write a page in which a program can be stepped through the processor, with lessons
+    Teach(TeachArgs),
+    /// Collect a profile with HPS, in bursts, beside the exhaustive one
+    Collect(CollectArgs),
+    /// All profilers by accuracy and cost: what each gets wrong and what it takes
+    Leaderboard(LeaderboardArgs),
     /// Sweep burst length against frequency: accuracy and overhead, tables, pictures, a report
     Sweep(SweepArgs),
     /// Make a paper's evaluation again: its figures, its claims, and what it left open, as a report
@@ -59,20 +79,7 @@ pub enum Command {
     /// Do sweeps, evaluations and leaderboards in parts, on many machines
     #[command(subcommand)]
     Cluster(ClusterCommand),
-    /// Run a program, functionally or (with --machine) timed on a simulated processor
-    Run(RunArgs),
-    /// Analyze a loop: cycles of an iteration in the steady state, and what limits it
-    Analyze(AnalyzeArgs),
-    /// Write a page in which a program can be stepped through the processor, with lessons
-    Teach(TeachArgs),
-    /// Say where a program's time goes, exactly, and what profilers would say; or what HPS collects
-    Profile(ProfileArgs),
-    /// All profilers by accuracy and cost: what each gets wrong and what it takes
-    Leaderboard(LeaderboardArgs),
-    /// The profilers there are, with one line each
-    Profilers(ProfilersArgs),
-    /// Sample the program counter at random intervals, and say from samples how often instructions ran and why they
-    /// stalled
+    /// Sample at random intervals, and say how often instructions ran and why they stalled
     #[command(subcommand)]
     Dcpi(DcpiCommand),
     /// Check and explain DISE production files
@@ -83,8 +90,6 @@ pub enum Command {
     Machine(MachineCommand),
     /// The programs that come with the project
     Programs(ProgramsArgs),
-    /// Measure the speed of each mode, beside QEMU on the same binary
-    Bench(BenchArgs),
     /// Run programs natively under SHIM's observer and in the simulator, and say what agrees
     Validate(ValidateArgs),
     /// Shadow profiling: instrumented copies of a program that run while it goes on
@@ -96,20 +101,9 @@ pub enum Command {
     /// Say what this host has and what the lab can do with it
     #[command(after_long_help = "Example:\n  hps doctor")]
     Doctor,
-    /// Print a shell's completions of this command
-    #[command(
-        after_long_help = "Example:\n  hps completions bash > ~/.local/share/bash-completion/completions/hps"
-    )]
-    Completions {
-        /// The shell
-        shell: clap_complete::Shell,
-    },
-    /// Write man pages of all commands
-    #[command(after_long_help = "Example:\n  hps man ~/.local/share/man/man1")]
-    Man {
-        /// Folder for the pages, such as ~/.local/share/man/man1
-        folder: OutFolder,
-    },
+    /// Work on the lab itself: speed, completions of shells, man pages
+    #[command(subcommand)]
+    Dev(DevCommand),
 }
 
 /// The command that was chosen in the end, and its arguments.
@@ -245,12 +239,8 @@ pub struct GuestArgs {
 /// Which part of a program counts. What comes before runs functionally.
 #[derive(Debug, Args, Clone)]
 pub struct RegionArgs {
-    /// Begin behind so many instructions of the program, with empty caches and predictors unless --warm is given
-    #[arg(long, value_name = "N")]
-    pub skip: Option<u64>,
-    /// Begin where the program comes to this function for the first time (behind --skip)
-    #[arg(long, value_name = "FUNCTION")]
-    pub from: Option<String>,
+    #[command(flatten)]
+    pub start: StartArgs,
     /// End behind so many instructions of the part that counts, or where the program comes to this function. For a
     /// function the program runs once more, with empty standard input if that is this command's
     #[arg(long, value_name = "FUNCTION|N", conflicts_with = "max_instructions")]
@@ -258,6 +248,17 @@ pub struct RegionArgs {
     /// Begin and end at the markers in the program: HPS_REGION_BEGIN and HPS_REGION_END of hps_region.h
     #[arg(long, conflicts_with_all = ["from", "until", "max_instructions"])]
     pub between_markers: bool,
+}
+
+/// Where the part of a program that counts begins.
+#[derive(Debug, Args, Clone)]
+pub struct StartArgs {
+    /// Begin behind so many instructions of the program, with empty caches and predictors unless --warm is given
+    #[arg(long, value_name = "N")]
+    pub skip: Option<u64>,
+    /// Begin where the program comes to this function for the first time (behind --skip)
+    #[arg(long, value_name = "FUNCTION")]
+    pub from: Option<String>,
     /// Begin with the caches, TLBs and predictors that the last N instructions in front of the part leave there, or all
     /// of them (--warm alone)
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
@@ -268,10 +269,21 @@ impl RegionArgs {
     /// The part of the program that counts.
     pub fn part(&self) -> Part {
         Part {
-            skip: self.skip.unwrap_or(0),
-            from: self.from.clone(),
             until: self.until.clone(),
             between_markers: self.between_markers,
+            ..self.start.part()
+        }
+    }
+}
+
+impl StartArgs {
+    /// The part of the program that counts, up to its end.
+    pub fn part(&self) -> Part {
+        Part {
+            skip: self.skip.unwrap_or(0),
+            from: self.from.clone(),
+            until: None,
+            between_markers: false,
             warm: self.warm.clone(),
         }
     }
@@ -298,9 +310,8 @@ pub struct RunArgs {
     pub region: RegionArgs,
     #[command(flatten)]
     pub guest: GuestArgs,
-    /// Write statistics as JSON to this file, which is made before the run
-    #[arg(long, value_name = "FILE.json")]
-    pub stats_out: Option<OutFile>,
+    #[command(flatten)]
+    pub json: groups::JsonArgs,
     /// Print statistics on standard error when the program ends
     #[arg(long)]
     pub stats: bool,
@@ -387,197 +398,6 @@ impl From<CoreKind> for hps_pipeline::core::CoreKind {
             CoreKind::Instruction => hps_pipeline::core::CoreKind::Instruction,
         }
     }
-}
-
-impl ReproduceArgs {
-    /// The paper; the first one if only a list is wanted.
-    pub fn paper(&self) -> Paper {
-        self.paper.unwrap_or(Paper::Hps2005)
-    }
-
-    /// The name of the paper that was named.
-    pub fn named_paper(&self) -> Option<String> {
-        let value = self.paper.as_ref()?.to_possible_value()?;
-        Some(value.get_name().to_string())
-    }
-
-    /// The machine of the studies that do not ask for one of their own.
-    pub fn machine(&self) -> &str {
-        self.machine.as_deref().unwrap_or("hps-4wide")
-    }
-
-    /// The folder for results.
-    pub fn folder(&self) -> PathBuf {
-        let default = || self.paper().to_possible_value();
-        let name = |value: clap::builder::PossibleValue| PathBuf::from(value.get_name());
-        let given = self.out.as_deref().map(PathBuf::from);
-        given.or_else(|| default().map(name)).unwrap_or_default()
-    }
-}
-
-/// `hps sweep`.
-#[derive(Debug, Args)]
-#[command(after_long_help = examples::SWEEP)]
-pub struct SweepArgs {
-    /// Sweep definition (RON); without it the paper's grid over all programs
-    pub spec: Option<PathBuf>,
-    /// Folder for results, pictures and the report
-    #[arg(long, value_name = "DIR", default_value = "hps-results")]
-    pub out: OutFolder,
-    /// Only these programs (may be repeated)
-    #[arg(long, value_name = "NAME")]
-    pub program: Vec<String>,
-    /// The file that each --program of your own (a path) reads as its standard input, from the beginning in every run
-    #[arg(long, value_name = "FILE", requires = "program")]
-    pub stdin: Option<PathBuf>,
-    /// The exit code with which each --program of your own (a path) must end for its results to count
-    #[arg(long, value_name = "CODE", requires = "program", default_value_t = 0)]
-    pub expect_exit: i32,
-    /// Instruction set of the programs that come with the project (may be repeated: each program
-    /// runs on each, and the report puts them side by side); riscv64 if none is given
-    #[arg(long, value_name = "ISA", value_parser = isa())]
-    pub isa: Vec<Isa>,
-    /// Input size of the programs that come with the project
-    #[arg(long, value_enum)]
-    pub size: Option<Size>,
-    /// Time the whole grid instead of the points of the paper's Figure 8
-    #[arg(long)]
-    pub all_timed: bool,
-    /// Accuracy only, nothing timed
-    #[arg(long, conflicts_with = "all_timed")]
-    pub no_timing: bool,
-    /// Phases of each point's schedule over which accuracies get their mean, spread and 95% interval; 0: only the phase
-    /// that is timed [default: the definition's, or 30]
-    #[arg(long, value_name = "N")]
-    pub phases: Option<u32>,
-    /// Set-ups in which points are timed, the usual one and others whose environment is larger, so that overheads get their
-    /// mean, spread and 95% interval [default: the definition's, or 1]
-    #[arg(long, value_name = "N", conflicts_with_all = ["no_timing", "sample"])]
-    pub set_ups: Option<u32>,
-    /// Machine (may be repeated)
-    #[arg(long, value_name = "NAME|FILE")]
-    pub machine: Vec<String>,
-    /// How machines are simulated, with and without a profiler [default: the definition's, or cycle]
-    #[arg(long, value_enum, conflicts_with_all = ["no_timing", "sample"])]
-    pub core: Option<CoreKind>,
-    /// Time only short units of each run, and tell overheads with their 95% confidence interval; in
-    /// between the program runs functionally, with its profile collected, and keeps caches and
-    /// predictors warm. The interval speaks of sampling alone
-    #[arg(long, conflicts_with = "no_timing")]
-    pub sample: bool,
-    /// Instructions from one timed unit to the next [default: the definition's, or 200000]
-    #[arg(long, value_name = "N", conflicts_with = "no_timing")]
-    pub sample_period: Option<u64>,
-    /// Instructions of a timed unit [default: the definition's, or 1000]
-    #[arg(long, value_name = "N", conflicts_with = "no_timing")]
-    pub sample_unit: Option<u64>,
-    /// Instructions that are timed before each unit and not measured, in the mean [default: the definition's, or 2000]
-    #[arg(long, value_name = "N", conflicts_with = "no_timing")]
-    pub sample_warm_up: Option<u64>,
-    /// Threads; 0: one for each processor. What fewer programs than threads leave over is shared by
-    /// their functional passes
-    #[arg(long, default_value_t = 0)]
-    pub jobs: usize,
-    /// Print the resolved definition and stop
-    #[arg(long)]
-    pub print_spec: bool,
-    /// Also print all rows as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub parts: PartArgs,
-}
-
-/// A paper whose evaluation can be made again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Paper {
-    /// Mousa and Krintz, HPS: Hybrid Profiling Support, UCSB technical report 2005-08
-    #[value(name = "hps-2005")]
-    Hps2005,
-    /// Gottschall, Eeckhout and Jahre, TIP: Time-Proportional Instruction Profiling, MICRO 2021, with the errors of TEA,
-    /// ISCA 2023
-    #[value(name = "tip-2021")]
-    Tip2021,
-    /// Anderson and others, Continuous Profiling: Where Have All the Cycles Gone?, SOSP 1997
-    #[value(name = "dcpi-1997")]
-    Dcpi1997,
-    /// Moseley and others, Shadow Profiling: Hiding Instrumentation Costs with Parallelism, CGO 2007
-    #[value(name = "shadow-2007")]
-    Shadow2007,
-    /// Yang, Blackburn and McKinley, Computer Performance Microscopy with SHIM, ISCA 2015
-    #[value(name = "shim-2015")]
-    Shim2015,
-    /// Olsauskas-Warren, High Frequency Dynamic Profiling of Managed Runtimes with SHIM, ANU thesis 2015
-    #[value(name = "callgraphs-2015")]
-    CallGraphs2015,
-}
-
-/// `hps reproduce`.
-#[derive(Debug, Args, Clone)]
-#[command(after_long_help = examples::REPRODUCE)]
-pub struct ReproduceArgs {
-    /// Which paper
-    #[arg(value_enum, required_unless_present = "list")]
-    paper: Option<Paper>,
-    /// Say what each evaluation shows, figure by figure, and what of it stands here; of one paper, if it is named
-    #[arg(long)]
-    pub list: bool,
-    /// Instruction set of the programs that come with the project (may be repeated); riscv64 if none
-    /// is given
-    #[arg(long, value_name = "ISA", value_parser = isa())]
-    pub isa: Vec<Isa>,
-    /// Only these of the programs that come with the project
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub programs: Vec<String>,
-    /// A program of your own instead: a static RISC-V or Alpha executable; its arguments follow
-    /// behind `--`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["programs", "isa", "size"])]
-    pub program: Option<PathBuf>,
-    /// The host folder that your own program sees as `/`
-    #[arg(long, value_name = "DIR", requires = "program")]
-    pub root: Option<PathBuf>,
-    /// The file that your own program reads as its standard input, from the beginning in every run
-    #[arg(long, value_name = "FILE", requires = "program")]
-    pub stdin: Option<PathBuf>,
-    /// The real programs that `hps programs build` built, instead; in this folder if it was another
-    /// than the usual one
-    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "program")]
-    pub suite: Option<Option<PathBuf>>,
-    /// Input size of the programs that come with the project, and of the suite
-    #[arg(long, value_enum, default_value_t = Size::Small)]
-    pub size: Size,
-    /// Machine [default: hps-4wide; of dcpi-1997, ev5]
-    #[arg(long, value_name = "NAME|FILE")]
-    pub machine: Option<String>,
-    /// How the machine is simulated
-    #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
-    pub core: CoreKind,
-    /// Folder for results, pictures and the report [default: the paper's name]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<OutFolder>,
-    /// Of hps-2005: only these figures and studies
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = PossibleValuesParser::new(hps_experiments::chapters()))]
-    pub only: Vec<String>,
-    /// Of shadow-2007: machines on whose other contexts shadows run, each cycle simulated; `none` for none [default: smt-2 and
-    /// cmp-4 with small inputs, else none]
-    #[arg(long, value_name = "NAME|FILE,...", value_delimiter = ',')]
-    pub chips: Vec<String>,
-    /// Of tip-2021: samples that a policy takes in a run, about; fewer in short runs
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(4..))]
-    pub samples: u64,
-    /// Of tip-2021: phases of the period at which each policy watches
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
-    pub phases: u64,
-    #[command(flatten)]
-    pub time: TimeArgs,
-    /// Threads; 0: one for each processor
-    #[arg(long, default_value_t = 0)]
-    pub threads: usize,
-    /// Arguments of your own program
-    #[arg(last = true, value_name = "ARGS")]
-    pub arguments: Vec<String>,
-    #[command(flatten)]
-    pub parts: PartArgs,
 }
 
 /// Input size of the programs that come with the project.

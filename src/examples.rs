@@ -8,8 +8,9 @@ Examples:
   hps run bwt small                            run one of them (--isa alpha: its Alpha image)
   hps run --machine hps-4wide --stats ray small
                                                time it, with its CPI stack
-  hps profile --kind call-pair --one-in 500 interp small
-                                               one sampled profile beside the truth
+  hps profile bwt small                        where its time goes, exactly
+  hps collect --kind call-pair --one-in 500 interp small
+                                               what HPS collects, beside the truth
   hps leaderboard --out board                  all profilers by accuracy and cost
   hps sweep --size small --out results         the paper's grid, with a report
   hps reproduce hps-2005                       the paper's whole evaluation, claim by claim
@@ -40,7 +41,7 @@ Examples:
       Functionally: fast, no cycles.
   hps run --isa alpha bwt small
       The same program, compiled for Alpha.
-  hps run --machine hps-4wide --stats --stats-out lz.json lz small
+  hps run --machine hps-4wide --stats --json=lz.json lz small
       Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
   hps run --machine hps-4wide --core instruction --stats bwt large
       Timed an instruction at a time: faster, with an IPC that differs a little (--core says how much). With productions, too.
@@ -63,6 +64,7 @@ Examples:
   hps run --root data --seed 7 ./my-program --input /file.txt
       A program of your own, whose files lie in `data` and stay as they are (see --writable).
 
+--json alone prints statistics on standard output, behind what the program prints.
 Statistics name among others instructions, cycles, ipc (both null without --machine; cycles also with
 --sample, whose estimate is under sampling), host_seconds (the simulation alone), the machine with
 every key, core_driven_by (cycle or instruction), cpi_stack (its slots sum to commit width times
@@ -103,7 +105,7 @@ Examples:
 
 /// Examples of `hps profile`.
 pub const PROFILE: &str = "\
-Without --kind the program runs on a machine under an exact oracle: each cycle belongs to the
+The program runs on a machine under an exact oracle: each cycle belongs to the
 instruction or instructions that the processor waited for. A cycle is computing (instructions commit),
 stalled (the oldest one is not complete), flushed (behind a misprediction or the like) or drained (the
 front-end delivers nothing). CPI is cycles by instruction committed. Nothing is sampled.
@@ -121,11 +123,19 @@ Examples:
       A flame graph, and files for pprof and KCachegrind.
   hps profile --timeline --machine wide-8 --isa alpha minicc small
       How the run goes over time, on another machine and instruction set.
-  hps profile --kind method interp small
+";
+
+/// Examples of `hps collect`.
+pub const COLLECT: &str = "\
+The DISE engine samples events of the program in bursts, and handlers in guest code count them; a functional run counts
+all of them. With --machine both runs are timed.
+
+Examples:
+  hps collect --kind method interp small
       What HPS collects: hot methods, one event in 100 sampled, beside the exhaustive profile.
-  hps profile --kind data-stream --burst 100 --one-in 1000 --machine hps-4wide netsimplex small
+  hps collect --kind data-stream --burst 100 --one-in 1000 --machine hps-4wide netsimplex small
       Hot data streams and what their collection costs.
-  hps profile --change 1000000:10:500 parse small
+  hps collect --change 1000000:10:500 parse small
       From a million instructions on, bursts of 10, one event in 500.
 ";
 
@@ -171,11 +181,11 @@ Examples:
       Both instruction sets, the claims held against each.
   hps reproduce hps-2005 --core instruction
       Timed an instruction at a time: in about half the time, and nearly the same cycles.
-  hps reproduce shim-2015 --programs lz,interp
+  hps reproduce shim-2015 --program lz,interp
       An observer beside two programs, each of its samples against the truth.
-  hps reproduce callgraphs-2015 --programs chess,objstore
+  hps reproduce callgraphs-2015 --program chess,objstore
       Who calls whom, as observers find it: accuracy against overhead.
-  hps reproduce hps-2005 --only figure7 --programs bwt,ray
+  hps reproduce hps-2005 --only figure7 --program bwt,ray
       What collecting costs, and for what, with two programs.
   hps reproduce hps-2005 --program ./a.out --root data --out mine -- input.txt
       Every figure for a program of your own.
@@ -209,19 +219,12 @@ Examples:
       HPS, plain DISE and bursty tracing at the densest point that costs 1% at most.
   hps leaderboard --kind time --compile --core instruction
       What each profile is worth to clang: cycles gained by programs that it compiles with it.
+  hps leaderboard --list
+      The profilers there are.
   hps leaderboard --with tip,nci,hps --machine wide-8 --json
       Three profilers on another machine, as JSON.
   hps leaderboard ./a.out --root data --out mine -- input.txt
       A program of your own.
-";
-
-/// Examples of `hps profilers`.
-pub const PROFILERS: &str = "\
-Examples:
-  hps profilers
-  hps profilers --json
-  hps leaderboard --with tip,pebs bwt              compare two of them
-  hps profile --with ibs --charged bwt small       one of them at its cost
 ";
 
 /// Examples of `hps machine`.
@@ -274,17 +277,25 @@ Examples:
   hps programs build --fetch                   only the sources
 ";
 
-/// Examples of `hps bench`.
+/// Examples of `hps dev`.
+pub const DEV: &str = "\
+Examples:
+  hps dev bench --program bwt                  how fast each mode is, beside QEMU
+  hps dev completions bash                     what a shell completes
+  hps dev man ~/.local/share/man/man1          man pages of all commands
+";
+
+/// Examples of `hps dev bench`.
 pub const BENCH: &str = "\
 Every run's output is compared with the expected one. Nothing is subtracted: QEMU's time includes
 its start, which counts for small inputs.
 
 Examples:
-  hps bench --size large --runs 1
-  hps bench --program bwt --program ray --skip grid --json speed.json
-  hps bench --isa riscv64 --isa alpha
+  hps dev bench --size large --runs 1
+  hps dev bench --program bwt --program ray --without grid --json=speed.json
+  hps dev bench --isa riscv64 --isa alpha
       Both instruction sets, and their ratios to QEMU side by side.
-  hps bench --counts --compare counts.json
+  hps dev bench --counts --compare counts.json
       Host instructions for each instruction of the program, counted by valgrind: the same on a busy
       host. Fails where one is more than 5% above the record.
 ";
@@ -298,7 +309,7 @@ and the other in the simulator. Exit code 1: the two printed different things.
 Examples:
   hps validate
       All programs: one table, and a line for each that says what agrees and what does not.
-  hps validate bwt --runs 30 --top 40 --json bwt.json
+  hps validate bwt --runs 30 --top 40 --json=bwt.json
       One program, function by function.
   hps validate bwt --report bwt
       A page: time by function, call graphs, collectors of calls and distances of samples on both sides.

@@ -25,7 +25,7 @@ mod text;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use hps_lab::host;
 
 /// Bytes of stack for all that a command does, whatever the host's limit for its first thread is.
@@ -48,8 +48,12 @@ fn main() -> ExitCode {
 }
 
 fn command() -> ExitCode {
-    let description = cli::Cli::command();
-    let matches = description.clone().try_get_matches();
+    let description = cli::help::description();
+    let renewed = cli::old::renew(&description, std::env::args_os().collect());
+    if let Some(hint) = renewed.hint() {
+        say!("hps: hint: {hint}");
+    }
+    let matches = description.clone().try_get_matches_from(renewed.words);
     let matches = matches.unwrap_or_else(|error| {
         if error.kind() == clap::error::ErrorKind::InvalidUtf8
             && let Some(word) = std::env::args_os().find(|word| word.to_str().is_none())

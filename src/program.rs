@@ -1,8 +1,10 @@
 //! What guest programs get from outside, as options of commands say it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use hps_experiments::{OwnProgram, Part};
 use hps_lab::input;
 use hps_lab::{
     DEFAULT_ISA, Files, GuestLimits, GuestOptions, LabError, Program, Region, ThreadRules,
@@ -12,7 +14,9 @@ use hps_sim_core::host;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Owner, Stdin};
 use hps_workloads::{Size, suite};
+use rustix::fs::FileType;
 
+use crate::cli::groups::SubjectArgs;
 use crate::cli::{GuestArgs, RegionArgs};
 
 /// What the options give to a program; streams pass through.
@@ -58,6 +62,30 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
         stdout: Output::Inherit,
         stderr: Output::Inherit,
     })
+}
+
+/// Programs of the user's own in a study: each is found by its path, and has these arguments, root and standard input.
+pub fn own_programs(
+    paths: &[String],
+    arguments: &[String],
+    (root, stdin): (Option<&Path>, Option<&Path>),
+) -> anyhow::Result<Vec<OwnProgram>> {
+    let absolute = |path: &Path| -> anyhow::Result<String> {
+        let path = std::path::absolute(path)
+            .with_context(|| format!("{}: cannot be found", path.display()))?;
+        Ok(path.to_string_lossy().into_owned())
+    };
+    let own = |path: &String| {
+        Ok(OwnProgram {
+            path: absolute(path.as_ref())?,
+            called: Some(path.clone()),
+            args: arguments.to_vec(),
+            root: root.map(absolute).transpose()?,
+            stdin: stdin.map(absolute).transpose()?,
+            ..OwnProgram::default()
+        })
+    };
+    paths.iter().map(own).collect()
 }
 
 /// The program of a file, the one of that name that comes with the project, or the one that `hps programs build` has
@@ -140,9 +168,26 @@ fn of_suite(
     Ok(Some(program))
 }
 
+/// The input of a program that a command runs several times, each time from the beginning: of the file that `--stdin`
+/// names, or this command's own, if that ends.
+pub fn repeated_stdin(subject: &SubjectArgs) -> anyhow::Result<Stdin> {
+    if let Some(file) = &subject.stdin {
+        return Ok(Stdin::Bytes(input::read_file(file)?));
+    }
+    let given = std::io::stdin();
+    let kind = rustix::fs::fstat(&given).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    // Terminals and devices may never end.
+    match kind {
+        Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket) => {
+            Ok(Stdin::Bytes(input::read_host(subject.guest.time.limit)?))
+        }
+        _ => Ok(Stdin::Empty),
+    }
+}
+
 /// Where the part of the program that counts begins.
-pub fn region(args: &RegionArgs) -> anyhow::Result<Option<Region>> {
-    args.part().region().map_err(anyhow::Error::msg)
+pub fn region(part: &Part) -> anyhow::Result<Option<Region>> {
+    part.region().map_err(anyhow::Error::msg)
 }
 
 /// How many instructions of the part count; `None` for all. `program` has its region and what it gets from outside.

@@ -22,7 +22,7 @@ impl<'a> SavedProfiles<'a> {
     ) -> anyhow::Result<Self> {
         fs::create_dir_all(folder).with_context(|| {
             let folder = folder.display();
-            format!("{folder}: cannot be made; choose another folder with --save")
+            format!("{folder}: cannot be made; choose another folder with --out")
         })?;
         let header = ProfileHeader {
             program: program.to_string(),
@@ -56,7 +56,7 @@ impl<'a> SavedProfiles<'a> {
         };
         write().with_context(|| {
             let path = path.display();
-            format!("{path}: cannot be written; choose another folder with --save")
+            format!("{path}: cannot be written; choose another folder with --out")
         })
     }
 

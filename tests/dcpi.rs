@@ -5,7 +5,7 @@ use crate::support::{Hps, reproduced};
 #[test]
 fn claims_are_held_against_a_program() {
     let hps = Hps::new();
-    let text = reproduced(&hps, &["dcpi-1997", "--programs", "place"]);
+    let text = reproduced(&hps, &["dcpi-1997", "--program", "place"]);
     for claim in [
         "claims on alpha",
         "here: 1549 by the rule; 1527 without the ratio 1636",

@@ -17,8 +17,16 @@ fn edge_samples_are_kept_and_told() {
     let run = collect(&hps, &["--follow", "transfer"]);
     assert!(run.stderr.contains(" edges;"), "{}", run.stderr);
     let drawn = |name: &str| {
-        hps.run(&["dcpi", "cfg", "execute.constprop.0", "-o", name])
-            .expect_code(0);
+        hps.run(&[
+            "dcpi",
+            "report",
+            "--as",
+            "cfg",
+            "execute.constprop.0",
+            "-o",
+            name,
+        ])
+        .expect_code(0);
         std::fs::read_to_string(hps.path(name)).expect("the drawing")
     };
     let before = drawn("transfer.dot");
@@ -34,10 +42,10 @@ fn edge_samples_are_kept_and_told() {
     assert!(run.stderr.contains("--charged"), "{}", run.stderr);
 }
 
-/// All samples of cycles that `prof` counts.
+/// All samples of cycles that `report` counts.
 fn samples(hps: &Hps, options: &[&str]) -> u64 {
     let text = hps
-        .run(&[&["dcpi", "prof"], options].concat())
+        .run(&[&["dcpi", "report"], options].concat())
         .expect_code(0);
     let (_, rest) = text.split_once("cycles = ").expect("a total");
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -47,40 +55,42 @@ fn samples(hps: &Hps, options: &[&str]) -> u64 {
 #[test]
 fn samples_add_up_and_the_tools_read_them() {
     let hps = Hps::new();
-    let run = collect(&hps, &["--events", "all"]);
+    let run = collect(&hps, &["--event", "all"]);
     let expected = hps_workloads::find("minicc")
         .expect("it exists")
         .expected_small;
     assert_eq!(run.expect_code(0), expected, "the program's own output");
     let one = samples(&hps, &[]);
     assert!(one > 20_000, "{one}");
-    collect(&hps, &["--events", "all"]).expect_code(0);
+    collect(&hps, &["--event", "all"]).expect_code(0);
     assert_eq!(samples(&hps, &[]), 2 * one, "the same cycles once more");
     collect(&hps, &["--new-epoch", "--period-seed", "5"]).expect_code(0);
     assert_eq!(samples(&hps, &["--epoch", "1"]), 2 * one);
 
     let tool = |args: &[&str]| hps.run(&[&["dcpi"], args].concat()).expect_code(0);
-    let text = tool(&["calc", "execute.constprop.0"]);
+    let text = tool(&["report", "--as", "calc", "execute.constprop.0"]);
     assert!(
         text.contains("Best-case") && text.contains("(d = D-cache miss)"),
         "{text}"
     );
-    let text = tool(&["calc", "--summary"]);
+    let text = tool(&["report", "--as", "summary"]);
     assert!(text.contains("Total tallied  100.0%"), "{text}");
     // Misses of the data TLB were sampled, and there were none.
     assert!(text.contains("DTB miss    0.0% to   0.0%"), "{text}");
-    let text = tool(&["stats", "dcpi-db"]);
+    let text = tool(&["report", "--as", "stats"]);
     assert!(text.contains("range%") && text.contains("set  2"), "{text}");
-    let text = tool(&["diff", "dcpi-db", "dcpi-db"]);
+    let text = tool(&[
+        "report", "--as", "diff", "--db", "dcpi-db", "--db", "dcpi-db",
+    ]);
     assert!(text.contains("+0.00%"), "{text}");
-    let text = tool(&["annotate"]);
+    let text = tool(&["report", "--as", "annotate"]);
     assert!(text.contains("src-guest/minicc/"), "{text}");
-    let text = tool(&["cfg", "apply_operator"]);
+    let text = tool(&["report", "--as", "cfg", "apply_operator"]);
     assert!(
         text.starts_with("digraph \"apply_operator\" {") && text.contains("->"),
         "{text}"
     );
-    tool(&["export", "p.folded"]);
+    tool(&["report", "--export", "p.folded"]);
     let folded = std::fs::read_to_string(hps.path("p.folded")).expect("written");
     let sum: u64 = folded
         .lines()
@@ -102,11 +112,8 @@ fn what_does_not_belong_is_refused_with_one_message() {
         );
         assert!(run.stderr.contains(wanted), "{}", run.stderr);
     };
-    refused(&["prof"], "there is no database of samples");
-    refused(
-        &["collect", "--events", "heat", "bwt"],
-        "an event is one of",
-    );
+    refused(&["report"], "there is no database of samples");
+    refused(&["collect", "--event", "heat", "bwt"], "an event is one of");
     let few = ["--max-instructions", "200000"];
     collect(&hps, &few).expect_code(0);
     let other = collect(&hps, &[&few[..], &["--period", "7"]].concat());
@@ -115,17 +122,23 @@ fn what_does_not_belong_is_refused_with_one_message() {
         "collect", "--isa", "alpha", "--period", "7", "minicc", "small",
     ];
     refused(&base, "collect into a new epoch (--new-epoch)");
-    refused(&["calc", "nothing"], "has no such procedure");
     refused(
-        &["prof", "--image", "chess"],
+        &["report", "--as", "calc", "nothing"],
+        "has no such procedure",
+    );
+    refused(
+        &["report", "--program", "chess"],
         "the database has samples of minicc",
     );
-    refused(&["stats", "dcpi-db"], "two sets");
+    refused(&["report", "--as", "stats"], "two sets");
     // On a machine out of order, samples are collected, and the analysis says why it cannot use them.
     let ev6 = ["--db", "ev6", "--machine", "ev6"];
     collect(&hps, &[&few[..], &ev6].concat()).expect_code(0);
     assert!(samples(&hps, &["--db", "ev6"]) > 100);
-    refused(&["calc", "--db", "ev6", "put"], "issues out of order");
+    refused(
+        &["report", "--as", "calc", "--db", "ev6", "put"],
+        "issues out of order",
+    );
 }
 
 #[test]
@@ -142,7 +155,7 @@ fn a_program_that_has_changed_is_not_looked_up_in_old_samples() {
         "prog",
         &[crate::support::exit_with(0), crate::support::write_text()].concat(),
     );
-    let run = hps.run(&["dcpi", "prof"]);
+    let run = hps.run(&["dcpi", "report"]);
     assert_eq!(run.code, 2);
     assert!(
         run.stderr.contains("its file has changed"),
@@ -233,9 +246,9 @@ fn a_charged_collection_costs_cycles_and_accounts_for_every_sample() {
     assert_eq!(refused.code, 2);
 }
 
-/// Samples of an event that `prof` counts, times what each stands for.
+/// Samples of an event that `report` counts, times what each stands for.
 fn events(hps: &Hps, db: &str, event: &str, period: u64) -> f64 {
-    let text = hps.run(&["dcpi", "prof", "--db", db]).expect_code(0);
+    let text = hps.run(&["dcpi", "report", "--db", db]).expect_code(0);
     let before = format!("{event} = ");
     let (_, rest) = text
         .split_once(&before)
@@ -247,7 +260,7 @@ fn events(hps: &Hps, db: &str, event: &str, period: u64) -> f64 {
 #[test]
 fn events_that_share_a_counter_are_estimated_as_with_counters_of_their_own() {
     let hps = Hps::new();
-    let wanted = ["--events", "dmiss,branchmp", "--event-period", "16"];
+    let wanted = ["--event", "dmiss,branchmp", "--event-period", "16"];
     let apart = hps.path("apart");
     collect(&hps, &[&wanted[..], &["--db", &apart]].concat()).expect_code(0);
     let shared = hps.path("shared");
@@ -288,7 +301,8 @@ fn events_that_share_a_counter_are_estimated_as_with_counters_of_their_own() {
 fn a_page_shows_procedures_and_their_graphs() {
     let hps = Hps::new();
     collect(&hps, &["--max-instructions", "400000"]).expect_code(0);
-    hps.run(&["dcpi", "page", "-o", "p.html"]).expect_code(0);
+    hps.run(&["dcpi", "report", "--as", "page", "-o", "p.html"])
+        .expect_code(0);
     let html = std::fs::read_to_string(hps.path("p.html")).expect("a page");
     for part in [
         "<h2>Procedures</h2>",
@@ -304,8 +318,16 @@ fn a_page_shows_procedures_and_their_graphs() {
         !html.contains("http://")
             || html.matches("http://").count() == html.matches("http://www.w3.org").count()
     );
-    hps.run(&["dcpi", "cfg", "apply_operator", "-o", "g.svg"])
-        .expect_code(0);
+    hps.run(&[
+        "dcpi",
+        "report",
+        "--as",
+        "cfg",
+        "apply_operator",
+        "-o",
+        "g.svg",
+    ])
+    .expect_code(0);
     let svg = std::fs::read_to_string(hps.path("g.svg")).expect("a picture");
     assert!(
         svg.starts_with("<svg ") && svg.contains("apply_operator"),

@@ -166,7 +166,7 @@ fn unknown_profilers_are_named_with_what_there_is() {
         "{}",
         run.stderr
     );
-    let listed = hps.run(&["profilers"]).expect_code(0);
+    let listed = hps.run(&["leaderboard", "--list"]).expect_code(0);
     for name in ["tip", "pebs-pdir", "plain-dise", "bursty-tracing-reduced"] {
         assert!(
             listed.lines().any(|line| line.starts_with(name)),
@@ -205,14 +205,7 @@ fn a_program_is_told_the_name_that_the_user_wrote() {
     assert_eq!(named(None).process.args, [path.as_str()]);
     // The program that `hps run ./few` runs.
     let out = hps.path("out");
-    let run = hps.run(&[
-        "run",
-        "--machine",
-        "hps-4wide",
-        "--stats-out",
-        "run.json",
-        "./few",
-    ]);
+    let run = hps.run(&["run", "--machine", "hps-4wide", "--json=run.json", "./few"]);
     run.expect_code(0);
     let order = [
         "leaderboard",

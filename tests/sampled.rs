@@ -410,7 +410,7 @@ fn a_sweep_is_timed_on_either_core() {
     let program = hps.path("calls");
     let collected = |core: &str| {
         let order = [
-            "profile",
+            "collect",
             "--kind",
             "method",
             "--machine",

@@ -57,12 +57,11 @@ fn a_program_runs_as_alone_and_its_profiles_are_written() {
     let (out, file) = (hps.path("saved"), hps.path("result.json"));
     let options = [
         "--perfect",
-        "--sample",
+        "--length",
         "300000",
-        "--save",
+        "--out",
         &out,
-        "--json",
-        &file,
+        &format!("--json={file}"),
     ];
     let run = hps.run(&[&["shadow", "run"], &options[..], &["--", &program]].concat());
     assert_eq!(run.code, 3, "{}", run.stderr);
@@ -120,7 +119,7 @@ int main(int argc, char **argv) {
 fn without_a_shadow_the_reason_is_said_and_functions_have_names() {
     let hps = Hps::new();
     let program = compiled(&hps, "short", SHORT, &[]);
-    let short = ["shadow", "run", "--perfect", "--period", "5000", &program];
+    let short = ["shadow", "run", "--perfect", "--period", "5s", &program];
     let run = hps.run(&short);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(
@@ -155,7 +154,7 @@ fn shadows_end_to_end_see_what_there_was() {
         "shadow",
         "run",
         "--end-to-end",
-        "--sample",
+        "--length",
         "5000000",
         &program,
     ]);
@@ -212,7 +211,14 @@ fn overhead_is_measured_in_rounds() {
     let hps = Hps::new();
     let program = compiled(&hps, "program", PROGRAM, &[]);
     let file = hps.path("result.json");
-    let run = hps.run(&["shadow", "run", "--runs", "2", "--json", &file, &program]);
+    let run = hps.run(&[
+        "shadow",
+        "run",
+        "--runs",
+        "2",
+        &format!("--json={file}"),
+        &program,
+    ]);
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert!(
         run.stderr.contains("overhead in processor time, %"),
@@ -242,10 +248,10 @@ fn what_cannot_be_profiled_is_refused_in_one_line() {
         (&[&privileged], "set-uid"),
         (&["/nowhere/at-all"], "/nowhere/at-all"),
         (&["--load", "0", &program], "--load 0"),
-        (&["--period", "0", &program], "--period"),
+        (&["--period", "0ms", &program], "--period"),
         (&["--policy", "none", &program], "neither one of"),
         (&["--policy", &policy, &program], "nocall"),
-        (&["--save", "/proc/none", &program], "/proc/none"),
+        (&["--out", "/proc/none", &program], "/proc/none"),
     ] {
         let run = hps.run(&[&["shadow", "run"], options].concat());
         assert_eq!(run.code, 2, "{options:?}: {}", run.stderr);
@@ -303,7 +309,7 @@ fn shadows_end_with_a_supervisor_that_is_killed_and_none_comes_after() {
     let hps = Hps::new();
     let program = PathBuf::from(compiled(&hps, "forever", FOREVER, &[]));
     let mut supervisor = Command::new(env!("CARGO_BIN_EXE_hps"))
-        .args(["shadow", "run", "--load", "3", "--sample", "1000000000000"])
+        .args(["shadow", "run", "--load", "3", "--length", "1000000000000"])
         .arg(&program)
         .stderr(Stdio::null())
         .spawn()

@@ -83,7 +83,8 @@ fn observed(hps: &Hps, options: &[&str], program: &str) -> (Run, Files) {
         out: hps.path("report"),
     };
     let mut args = vec!["shim", "run", "--preload", "--period", "20us"];
-    args.extend(["--json", &files.result, "--export", &files.speedscope]);
+    let json = format!("--json={}", files.result);
+    args.extend([&json, "--export", &files.speedscope]);
     args.extend(["--export", &files.pprof, "--out", &files.out]);
     args.extend(options);
     args.push(program);

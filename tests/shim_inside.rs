@@ -28,10 +28,7 @@ fn samples_of_a_program_of_ones_own_are_held_against_the_truth() {
 #[ignore = "takes more than a minute: scripts/nightly.sh"]
 fn functions_are_told_at_three_periods_on_alpha_too() {
     let hps = Hps::new();
-    let text = reproduced(
-        &hps,
-        &["shim-2015", "--programs", "chess", "--isa", "alpha"],
-    );
+    let text = reproduced(&hps, &["shim-2015", "--program", "chess", "--isa", "alpha"]);
     for claim in [
         "few functions have most of the samples",
         "coarse samples hide how functions differ",

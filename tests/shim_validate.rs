@@ -17,8 +17,7 @@ fn validate(args: &[&str]) -> (Value, i32) {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("validate");
     let output = Command::new(env!("CARGO_BIN_EXE_hps"))
         .arg("validate")
-        .arg("--json")
-        .arg(&json)
+        .arg(format!("--json={}", json.display()))
         .arg("--out")
         .arg(out)
         .args(args)

@@ -4,6 +4,7 @@ mod bursts;
 pub mod callgraphs;
 pub mod claims;
 pub mod cluster;
+pub mod collected;
 pub mod correlation;
 pub mod dcpi;
 mod estimate;

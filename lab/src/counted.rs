@@ -1,4 +1,4 @@
-//! The loops whose host instructions `hps bench --counts` has counted: the first instructions of a program in one of them.
+//! The loops whose host instructions `hps dev bench --counts` has counted: the first instructions of a program in one of them.
 
 use std::error::Error;
 
@@ -40,7 +40,7 @@ impl CountedLoop {
         CountedLoop::Sampled,
     ];
 
-    /// What `hps bench --skip` calls it.
+    /// What `hps dev bench --without` calls it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

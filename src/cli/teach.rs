@@ -3,6 +3,7 @@
 use clap::Args;
 use hps_sim_core::image::Isa;
 
+use super::groups::JsonArgs;
 use super::isa;
 use crate::examples;
 use crate::output::OutFile;
@@ -20,9 +21,8 @@ pub struct AnalyzeArgs {
     /// Instructions that are looked at
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub max_instructions: u64,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// A file of assembly text (FILE.s), or a program, and its arguments
     #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
     pub command: Vec<String>,

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use hps_sim_core::image::Isa;
 
+use super::groups::{ChosenPrograms, JobsArgs, JsonArgs};
 use super::{Size, isa};
 use crate::examples;
-use crate::output::{ImageArg, OutFile, OutFolder};
+use crate::output::{ImageArg, OutFolder};
 
 /// `hps dise`.
 #[derive(Debug, Subcommand)]
@@ -93,9 +94,8 @@ pub struct ProgramsArgs {
     /// Write the image of a program to a file, as NAME=FILE
     #[arg(long, value_name = "NAME=FILE")]
     pub extract: Option<ImageArg>,
-    /// JSON instead of a table
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// The folder of the suite [default: $XDG_CACHE_HOME/hps-lab/programs, or ~/.cache/hps-lab/programs]
     #[arg(long, value_name = "DIR")]
     pub folder: Option<PathBuf>,
@@ -122,9 +122,8 @@ pub struct SuiteBuildArgs {
     /// ~/.cache/hps-lab/programs]
     #[arg(long, value_name = "DIR")]
     pub folder: Option<OutFolder>,
-    /// Threads; 0: one for each processor
-    #[arg(long, default_value_t = 0)]
-    pub jobs: usize,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
     /// Compare only the small runs with QEMU and the expected output, not the large ones
     #[arg(long)]
     pub small: bool,
@@ -133,7 +132,29 @@ pub struct SuiteBuildArgs {
     pub fetch: bool,
 }
 
-/// `hps bench`.
+/// `hps dev`.
+#[derive(Debug, Subcommand)]
+#[command(after_long_help = examples::DEV)]
+pub enum DevCommand {
+    /// Measure the speed of each mode, beside QEMU on the same binary
+    Bench(Box<BenchArgs>),
+    /// Print a shell's completions of this command
+    #[command(
+        after_long_help = "Example:\n  hps dev completions bash > ~/.local/share/bash-completion/completions/hps"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages of all commands
+    #[command(after_long_help = "Example:\n  hps dev man ~/.local/share/man/man1")]
+    Man {
+        /// Folder for the pages, such as ~/.local/share/man/man1
+        folder: OutFolder,
+    },
+}
+
+/// `hps dev bench`.
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::BENCH)]
 pub struct BenchArgs {
@@ -147,22 +168,20 @@ pub struct BenchArgs {
     /// Machine of the timed mode
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,
-    /// Only these programs (may be repeated)
-    #[arg(long, value_name = "NAME")]
-    pub program: Vec<String>,
+    #[command(flatten)]
+    pub programs: ChosenPrograms,
     /// Runs of each mode; the fastest counts
     #[arg(long, default_value_t = 3)]
     pub runs: usize,
-    /// Write the table as JSON to this file
-    #[arg(long, value_name = "FILE.json")]
-    pub json: Option<OutFile>,
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// Leave a mode out (may be repeated)
     #[arg(long, value_enum)]
-    pub skip: Vec<Mode>,
+    pub without: Vec<Mode>,
     /// Count host instructions with valgrind instead of taking times
-    #[arg(long, conflicts_with_all = ["runs", "skip"])]
+    #[arg(long, conflicts_with_all = ["runs", "without"])]
     pub counts: bool,
-    /// Fail if a count is more than 5% above the one in this file, which --counts --json wrote
+    /// Fail if a count is more than 5% above the one in this file, which --counts --json=FILE wrote
     #[arg(long, value_name = "FILE.json", requires = "counts")]
     pub compare: Option<PathBuf>,
     /// Count this build of hps-counted (cargo build --release -p hps-lab), which holds the loops alone, instead of this
@@ -177,7 +196,7 @@ pub struct BenchArgs {
     pub counted_instructions: Option<u64>,
 }
 
-/// A mode of `hps bench`.
+/// A mode of `hps dev bench`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// QEMU's user mode

@@ -8,7 +8,7 @@ use hps_teach::protocol::Analysis;
 
 use crate::cli::AnalyzeArgs;
 use crate::program;
-use crate::text::{Align, Table, print};
+use crate::text::{Align, Table};
 
 /// Runs the program and says it.
 pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
@@ -26,11 +26,8 @@ pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     };
     let analysis = analyzed(&program, &machine, args.max_instructions)
         .map_err(|problem| anyhow::anyhow!("{name}: {}", problem.message))?;
-    if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&analysis)?))?;
-    } else {
-        print(&render(&analysis, &machine.name))?;
-    }
+    args.json.write(&analysis)?;
+    args.json.print_text(&render(&analysis, &machine.name))?;
     Ok(0)
 }
 

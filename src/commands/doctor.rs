@@ -223,7 +223,7 @@ fn tool(what: &'static str, found: Option<PathBuf>, without: String) -> Finding 
 fn qemu(isa: Isa) -> Finding {
     let name = host::qemu_name(isa);
     let without = format!(
-        "no {name}: `hps bench --isa {isa}` prints speeds without ratios, tests against QEMU fail. Debian package: \
+        "no {name}: `hps dev bench --isa {isa}` prints speeds without ratios, tests against QEMU fail. Debian package: \
          qemu-user"
     );
     let what = match isa {

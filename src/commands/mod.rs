@@ -3,6 +3,7 @@
 mod analyze;
 mod bench;
 pub mod cluster;
+mod collect;
 mod contention;
 pub mod dcpi;
 mod dise;
@@ -12,7 +13,6 @@ mod machine;
 mod manual;
 mod preloadable;
 mod profile;
-mod profilers;
 mod programs;
 mod reproduce;
 mod run;
@@ -22,10 +22,9 @@ mod sweep;
 mod teach;
 pub mod validate;
 
-use anyhow::Context;
 use hps_lab::{LabError, TimedMachine};
 
-use crate::cli::{self, Cli, Command};
+use crate::cli::{self, Cli, Command, DevCommand};
 
 /// Runs a command; the result is the exit code.
 pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
@@ -37,19 +36,19 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Analyze(args) => analyze::analyze(&args),
         Command::Teach(args) => teach::teach(&args),
         Command::Profile(args) => profile::profile(&args),
+        Command::Collect(args) => collect::collect(&args),
         Command::Leaderboard(args) => leaderboard::leaderboard(&args),
-        Command::Profilers(args) => profilers::profilers(&args),
         Command::Dcpi(command) => dcpi::dcpi(&command),
         Command::Dise(command) => dise::dise(&command),
         Command::Machine(command) => machine::machine(&command),
         Command::Programs(args) => programs::programs(&args),
-        Command::Bench(args) => bench::bench(&args),
         Command::Validate(args) => validate::validate(&args),
         Command::Shadow(command) => shadow::shadow(&command),
         Command::Shim(command) => shim::shim(&command),
         Command::Doctor => doctor::doctor(),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { folder } => manual::man(&folder),
+        Command::Dev(DevCommand::Bench(args)) => bench::bench(&args),
+        Command::Dev(DevCommand::Completions { shell }) => manual::completions(shell),
+        Command::Dev(DevCommand::Man { folder }) => manual::man(&folder),
     }
 }
 
@@ -65,14 +64,3 @@ pub fn timed_machine(name: &str, core: cli::CoreKind) -> anyhow::Result<TimedMac
 pub const INSTRUCTION_CORE_NOTE: &str = "The machine was simulated an instruction at a time: caches are asked in \
     program order instead of in order of time, so that cycles differ a little from those of the reference, a cycle at a \
     time.";
-
-/// Uses as many threads as an option says for all parallel work of the command; 0: one for each processor.
-pub fn use_threads(option: &str, threads: usize) -> anyhow::Result<()> {
-    if threads > 0 {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global()
-            .with_context(|| format!("{option}: the threads could not be started"))?;
-    }
-    Ok(())
-}

@@ -5,16 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use hps_experiments::cluster::ClusterError;
-use hps_experiments::{InputSize, Observer, OwnProgram, Plan, Row, SweepSpec, Timing};
+use hps_experiments::{InputSize, Observer, Plan, Row, SweepSpec, Timing};
 use hps_lab::host::{path_word, shell_word};
 use hps_plots::ReportInfo;
 use indicatif::ProgressBar;
 
 use crate::cli::{CoreKind, Size, SweepArgs};
 use crate::commands::cluster::parts;
-use crate::commands::use_threads;
-use crate::progress;
-use crate::text::{self, print};
+use crate::text::print;
+use crate::{program, progress};
 
 /// Runs a sweep; the exit code is 1 if any point failed.
 pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
@@ -24,7 +23,7 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
         print(&format!("{text}\n"))?;
         return Ok(0);
     }
-    use_threads("--jobs", args.jobs)?;
+    args.jobs.apply()?;
     let plan = Plan::new(&spec, &folder)?;
     progress::when_interrupted(format!(
         "stopped; the points that are done are kept in {}: the same command goes on with the others",
@@ -69,22 +68,12 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
             SweepSpec::from_ron(&text, &name)?
         }
     };
-    if !args.program.is_empty() {
-        spec.programs.clear();
-        spec.own_programs.clear();
-        for program in &args.program {
-            if program.contains('/') {
-                let path = absolute(Path::new(program))?;
-                spec.own_programs.push(OwnProgram {
-                    path,
-                    called: Some(program.clone()),
-                    stdin: args.stdin.as_deref().map(absolute).transpose()?,
-                    expect_exit: args.expect_exit,
-                    ..OwnProgram::default()
-                });
-            } else {
-                spec.programs.push(program.clone());
-            }
+    if !args.programs.program.is_empty() {
+        let (names, paths) = args.programs.names_and_paths();
+        spec.programs = names;
+        spec.own_programs = program::own_programs(&paths, &[], (None, args.stdin.as_deref()))?;
+        for own in &mut spec.own_programs {
+            own.expect_exit = args.expect_exit;
         }
     }
     if !args.isa.is_empty() {
@@ -139,10 +128,6 @@ fn set_units(spec: &mut SweepSpec, args: &SweepArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn absolute(path: &Path) -> std::io::Result<String> {
-    Ok(std::path::absolute(path)?.to_string_lossy().into_owned())
-}
-
 struct Progress {
     bar: ProgressBar,
 }
@@ -174,11 +159,8 @@ fn report(args: &SweepArgs, plan: &Plan, rows: &[Row]) -> anyhow::Result<()> {
             .join("\n"),
     };
     let files = hps_plots::write_report(&args.out, rows, &info)?;
-    let mut out = text::out();
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(rows)?)?;
-        return Ok(());
-    }
+    args.json.write(&rows)?;
+    let mut out = args.json.text();
     writeln!(out, "{}", hps_plots::summary_table(rows))?;
     if let Some(table) = hps_plots::isa_table(rows) {
         writeln!(out, "{table}")?;
@@ -210,7 +192,7 @@ fn shown(path: &Path) -> String {
 fn command_line(args: &SweepArgs) -> String {
     let mut words = vec!["hps sweep".to_string()];
     words.extend(args.spec.iter().map(|p| path_word(p)));
-    words.extend((args.program.iter()).map(|p| format!("--program {}", shell_word(p))));
+    words.extend(args.programs.words());
     words.extend(
         args.stdin
             .iter()

@@ -25,7 +25,7 @@ const EVERYWHERE: [&[&str]; 4] = [
 ];
 
 fn profile(hps: &Hps, options: &[&str], command: &[&str]) -> Run {
-    let run = hps.run(&[&["profile", "--json", "exact.json"], options, command].concat());
+    let run = hps.run(&[&["profile", "--json=exact.json"], options, command].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     run
 }
@@ -249,7 +249,7 @@ fn deep_recursion_is_counted_and_its_files_stay_small() {
         "s.callgrind",
         "s.svg",
     ];
-    let mut options = vec!["--save", "saved"];
+    let mut options = vec!["--out", "saved"];
     options.extend(files.iter().flat_map(|file| ["--export", file]));
     let run = profile(&hps, &options, &[&program, "4000"]);
     assert_eq!(calls(&hps)["down"], 4_001);

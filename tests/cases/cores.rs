@@ -38,8 +38,7 @@ fn slots_at_limit(program: &str, mode: &[&str], limit: u64) -> (u64, u64, u64) {
     let order = [
         "--max-instructions",
         &limit,
-        "--stats-out",
-        &path,
+        &format!("--json={path}"),
         "--by-function",
     ];
     let run = hps.run(&[&["run"], mode, &order, &["--", program]].concat());

@@ -131,7 +131,8 @@ fn a_limit_on_time_changes_no_statistics() {
         let statistics = |limit: &[&str]| {
             let path = folder.path().join("statistics.json").display().to_string();
             // The cores look at the clock twice in the program's 586,718 instructions.
-            let options = [mode, &["--stats-out", &path], limit].concat();
+            let json = format!("--json={path}");
+            let options = [mode, &[&json], limit].concat();
             let done = run(&options, &program, &[]).output().expect("hps runs");
             assert!(done.status.success(), "{mode:?}");
             let text = std::fs::read_to_string(&path).expect("statistics");

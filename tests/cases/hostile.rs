@@ -45,7 +45,7 @@ fn no_name_or_path_of_a_program_acts_on_the_terminal() {
         &by_function,
         &["profile", "--with", "tip", "--timeline"],
         &["profile", "--annotate", "main"],
-        &["profile", "--kind", "call-pair"],
+        &["collect", "--kind", "call-pair"],
         &["analyze"],
     ] {
         let run = hps.run(&[words, &[&file]].concat());
@@ -102,12 +102,12 @@ fn the_lab_recognises_its_own_files() {
         .split(' ')
         .map(|format| format!("--export={format}:{format}"));
     let exports: Vec<String> = exports.collect();
-    let mut profile = vec!["profile", "--json", "p.json", "--save", "saved"];
+    let mut profile = vec!["profile", "--json=p.json", "--out", "saved"];
     profile.extend(exports.iter().map(String::as_str));
     profile.push(&program);
     let orders: [&[&str]; 7] = [
         &profile,
-        &["run", "--stats-out", "s.json", &program],
+        &["run", "--json=s.json", &program],
         &[
             "run",
             "--machine",
@@ -126,7 +126,7 @@ fn the_lab_recognises_its_own_files() {
         ],
         &["programs", "--extract", "ray=ray"],
         &["teach", "--no-open", "--out", "page.html"],
-        &["man", "pages"],
+        &["dev", "man", "pages"],
     ];
     for order in orders {
         let _ = hps.run(order).expect_code(0);
@@ -134,7 +134,7 @@ fn the_lab_recognises_its_own_files() {
     }
     // A text and a program are refused before anything runs; --force is the way.
     fs::write(hps.path("mine.json"), "{}\n").expect("written");
-    let order = ["profile", "--json", "mine.json", &program];
+    let order = ["profile", "--json=mine.json", &program];
     let run = hps.run(&order);
     assert!(
         run.stderr
@@ -144,7 +144,7 @@ fn the_lab_recognises_its_own_files() {
     );
     run.expect_code(2);
     assert_eq!(fs::read(hps.path("mine.json")).expect("kept"), b"{}\n");
-    let victim = hps.run(&["profile", "--json", "prog", &program]);
+    let victim = hps.run(&["profile", "--json=prog", &program]);
     assert!(
         victim.stderr.contains("prog is a program"),
         "{}",

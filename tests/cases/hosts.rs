@@ -21,8 +21,7 @@ fn a_full_standard_error_costs_no_results() {
             "--machine",
             "tiny-2wide",
             "--stats",
-            "--stats-out",
-            &file,
+            &format!("--json={file}"),
             &program,
         ])
         .stderr(full)

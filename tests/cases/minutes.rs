@@ -5,9 +5,10 @@ use std::process::Command;
 use super::build::{Isa, build, run_in_all_modes};
 use super::support::Hps;
 
-/// The names below `Commands:` in a help text.
+/// The names below `Commands:`, or below the first group of commands, in a help text.
 fn subcommands(help: &str) -> Vec<String> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let is_head = |line: &str| line == "Commands:" || line == "Run and look:";
+    let lines = help.lines().skip_while(|line| !is_head(line)).skip(1);
     let names = lines.take_while(|line| !line.is_empty());
     // Descriptions that go on in the next line stand further right.
     let first_words = names.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
@@ -39,7 +40,7 @@ fn every_subcommand_has_an_example_in_its_help() {
 fn counted(options: &[&str], program: &str) -> (u64, i32, String) {
     let hps = Hps::new();
     let file = hps.path("stats.json");
-    let begin = ["run", "--stats-out", &file];
+    let begin = ["run", &format!("--json={file}")];
     let run = hps.run(&[&begin, options, &["--", program]].concat());
     let text = std::fs::read(&file).unwrap_or_default();
     let statistics: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();

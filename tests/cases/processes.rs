@@ -190,7 +190,7 @@ fn statistics_say_of_how_many_processes_they_are() {
     let program = build(Isa::Riscv64, "process_ends.c", &["-O2"]);
     for (how, processes) in [("orphan", Some("\"processes\": 2,")), ("none", None)] {
         let hps = Hps::new();
-        let run = hps.run(&["run", "--stats-out", "s.json", "--", &program, how]);
+        let run = hps.run(&["run", "--json=s.json", "--", &program, how]);
         let written = fs::read_to_string(hps.path("s.json")).expect("statistics");
         let line = written
             .lines()
@@ -211,7 +211,7 @@ fn statistics_tell_what_each_program_has_used() {
     ] {
         let program = build(isa, "prof_children.c", &["-O2"]);
         let hps = Hps::new();
-        let run = hps.run(&[&["run", "--stats-out", "s.json"], mode, &["--", &program]].concat());
+        let run = hps.run(&[&["run", "--json=s.json"], mode, &["--", &program]].concat());
         let written = fs::read(hps.path("s.json")).expect("statistics");
         let all: serde_json::Value = serde_json::from_slice(&written).expect("JSON");
         let what = format!("{isa:?} {mode:?}: {} {}", run.stderr, all["programs"]);
@@ -248,7 +248,7 @@ fn threads_on_several_cores_make_processes() {
 /// Simulated cycles of a part of the program on a machine.
 fn cycles(program: &str, part: &str, machine: &str) -> u64 {
     let hps = Hps::new();
-    let options = ["run", "--machine", machine, "--stats-out", "s.json", "--"];
+    let options = ["run", "--machine", machine, "--json=s.json", "--"];
     let run = hps.run(&[&options[..], &[program, part]].concat());
     assert_eq!(text(&run), "busy 33 21\n", "{part}: {}", run.stderr);
     let written = fs::read_to_string(hps.path("s.json")).expect("statistics");
@@ -338,7 +338,7 @@ fn runs_of_several_processes_on_several_cores_repeat() {
     let program = build(Isa::Riscv64, "processes_together.c", &["-O2", "-pthread"]);
     let statistics = || {
         let hps = Hps::new();
-        let options = ["run", "--machine", "cmp-4", "--stats-out", "s.json", "--"];
+        let options = ["run", "--machine", "cmp-4", "--json=s.json", "--"];
         hps.run(&[&options[..], &[&program, "shared"]].concat());
         let written = fs::read_to_string(hps.path("s.json")).expect("statistics");
         let document: serde_json::Value = serde_json::from_str(&written).expect("JSON");
@@ -377,7 +377,7 @@ fn children_share_pages_until_someone_writes_to_them() {
     let program = build(Isa::Riscv64, "fork_pages.c", &["-O2"]);
     let copied = |writes: &str| {
         let hps = Hps::new();
-        let run = hps.run(&["run", "--stats-out", "s.json", "--", &program, writes]);
+        let run = hps.run(&["run", "--json=s.json", "--", &program, writes]);
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert_eq!(text(&run), format!("{writes} {writes} {writes} ok\n"));
         let statistics = fs::read_to_string(hps.path("s.json")).expect("statistics");

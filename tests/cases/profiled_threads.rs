@@ -15,7 +15,14 @@ fn tables(isa: Isa, options: &[&str]) -> Vec<(String, Counts)> {
     let program = build(isa, "profiled_threads.c", &["-O1", "-pthread"]);
     let hps = Hps::new();
     let all = [
-        "profile", "--kind", "method", "--burst", "1", "--one-in", "1", "--json", "p.json",
+        "collect",
+        "--kind",
+        "method",
+        "--burst",
+        "1",
+        "--one-in",
+        "1",
+        "--json=p.json",
     ];
     let run = hps.run(&[&all[..], options, &["--", &program]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -103,7 +110,7 @@ fn what_cannot_be_shared_says_so() {
     let program = build(Isa::Riscv64, "profiled_threads.c", &["-O1", "-pthread"]);
     let hps = Hps::new();
     let shared = [
-        "profile",
+        "collect",
         "--kind",
         "method",
         "--tables",
@@ -118,7 +125,7 @@ fn what_cannot_be_shared_says_so() {
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     assert!(!text.contains("overhead -"), "{text}");
     let streams = [
-        "profile",
+        "collect",
         "--kind",
         "data-stream",
         "--machine",
@@ -129,7 +136,7 @@ fn what_cannot_be_shared_says_so() {
     assert_ne!(run.code, 0);
     assert!(run.stderr.contains("one buffer"), "{}", run.stderr);
     let change = [
-        "profile",
+        "collect",
         "--change",
         "1000:1:10",
         "--machine",

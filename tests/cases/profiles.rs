@@ -12,7 +12,7 @@ use super::support::{Hps, exit_with};
 /// Shares of the ten equal functions in a sampled profile, in percent.
 fn shares(hps: &Hps, options: &[&str], program: &str) -> (Vec<f64>, String) {
     let file = hps.path("profile.json");
-    let begin: &[&str] = &["profile", "--kind", "method", "--json", &file];
+    let begin: &[&str] = &["collect", "--kind", "method", &format!("--json={file}")];
     let order = [begin, options, &[program]].concat();
     let run = hps.run(&order);
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -81,7 +81,7 @@ fn standard_input_reaches_the_program_in_every_run() {
 /// Reads the document of an exact profile.
 fn exact(hps: &Hps, options: &[&str], program: &[&str]) -> (serde_json::Value, String) {
     let file = hps.path("exact.json");
-    let begin: &[&str] = &["profile", "--json", &file];
+    let begin: &[&str] = &["profile", &format!("--json={file}")];
     let run = hps.run(&[begin, options, program].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     let text = std::fs::read(&file).expect("a profile");
@@ -174,7 +174,6 @@ fn what_is_asked_for_and_missing_is_named_with_what_there_is() {
     fails(&["--annotate", "mainn"], "no such function");
     fails(&["--annotate", "0x3"], "no function holds this address");
     fails(&["--period", "10"], "--with");
-    fails(&["--kind", "method", "--timeline"], "--timeline");
 }
 
 #[test]
@@ -184,7 +183,7 @@ fn names_of_cxx_are_readable_and_equal_ones_stay_apart() {
         "/tests/cases/guest/prof_cxx_other.cc"
     );
     let program = build(Isa::Riscv64, "prof_cxx.cc", &["-O2", other]);
-    let run = Hps::new().run(&["profile", "--kind", "method", "--top", "60", &program]);
+    let run = Hps::new().run(&["collect", "--kind", "method", "--top", "60", &program]);
     let text = run.expect_code(0);
     let lines_with = |name: &str| text.lines().filter(|line| line.ends_with(name)).count();
     assert_eq!(lines_with(" ns::Box<int>::add(int)"), 1, "{text}");
@@ -209,10 +208,9 @@ fn saved_exact_profiles_hold_every_cycle_over_each_key() {
         "profile",
         "--max-instructions",
         "100000",
-        "--save",
+        "--out",
         &folder,
-        "--json",
-        &json,
+        &format!("--json={json}"),
         "minicc",
         "small",
     ];
@@ -253,7 +251,7 @@ fn saved_profiles_of_shadows_are_over_their_keys() {
         "shadow",
         "simulate",
         "--end-to-end",
-        "--save",
+        "--out",
         &folder,
         "lz",
         "small",
@@ -287,7 +285,14 @@ struct Followed {
 fn followed(program: &str, options: &[&str]) -> Followed {
     let hps = Hps::new();
     let file = hps.path("profile.json");
-    let run = hps.run(&[&["profile", "--json", &file], options, &["--", program]].concat());
+    let run = hps.run(
+        &[
+            &["profile", &format!("--json={file}")],
+            options,
+            &["--", program],
+        ]
+        .concat(),
+    );
     assert_eq!(run.code, 0, "{options:?}: {}", run.stderr);
     let text = std::fs::read(&file).expect("a profile");
     let document: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
@@ -397,7 +402,14 @@ fn collected(
     case: &(String, FunctionNames),
 ) -> [Counts; 2] {
     let file = hps.path("collected.json");
-    let begin: &[&str] = &["profile", "--one-in", "1", "--json", &file, "--kind", kind];
+    let begin: &[&str] = &[
+        "collect",
+        "--one-in",
+        "1",
+        &format!("--json={file}"),
+        "--kind",
+        kind,
+    ];
     let run = hps.run(&[begin, options, &[&case.0]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     let text = std::fs::read(&file).expect("a profile");
@@ -484,7 +496,7 @@ fn a_function_that_only_jumps_enter_is_in_every_profile() {
 fn a_program_without_hot_streams_is_given_no_accuracy() {
     let hps = Hps::new();
     let program = hps.program("exits", &exit_with(0));
-    let run = hps.run(&["profile", "--kind", "data-stream", &program]);
+    let run = hps.run(&["collect", "--kind", "data-stream", &program]);
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert!(run.stderr.contains("is empty"), "{}", run.stderr);
     assert!(run.stdout.is_empty());

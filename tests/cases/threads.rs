@@ -66,8 +66,7 @@ fn results_hold_in_any_interleaving_and_a_seed_gives_one() {
             "1500",
             "--thread-seed",
             seed,
-            "--stats-out",
-            "s.json",
+            "--json=s.json",
             "--",
         ];
         let run = hps.run(&[&options[..], &[&program]].concat());
@@ -345,8 +344,7 @@ fn slots_of_each_hardware_thread_sum_to_width_and_cycles() {
         "run",
         "--machine",
         "smt-2",
-        "--stats-out",
-        "s.json",
+        "--json=s.json",
         "--",
         &program,
         "wide",
@@ -413,8 +411,7 @@ fn slots_of_cores_that_differ_are_their_own_widths_and_cycles() {
         "--machine",
         "big-little",
         "--stats",
-        "--stats-out",
-        "s.json",
+        "--json=s.json",
         "--",
     ];
     let run = hps.run(&[&options[..], &[&program, "wide", "chain"]].concat());
@@ -583,7 +580,7 @@ fn sampling_policies_watch_every_context() {
     let program = build(Isa::Riscv64, "profiled_threads.c", &["-O1", "-pthread"]);
     for machine in ["smt-2", "cmp-4"] {
         let hps = Hps::new();
-        let with = ["--with", "tip,nci,lbr", "--json", "p.json", "--", &program];
+        let with = ["--with", "tip,nci,lbr", "--json=p.json", "--", &program];
         let run = hps.run(&[&["profile", "--machine", machine], &with[..]].concat());
         assert_eq!(run.code, 0, "{}", run.stderr);
         let text = text(&run);

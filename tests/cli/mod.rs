@@ -1,6 +1,7 @@
 //! The `hps` command from outside: exit codes, streams, messages.
 
 mod logs;
+mod old;
 mod refusals;
 mod shadow;
 
@@ -37,8 +38,9 @@ fn programs_of_the_project_print_what_they_must() {
         .expect("it comes with the project")
         .expected_small;
     let file = hps.path("stats.json");
+    let to_file = format!("--json={file}");
     for isa in [&[][..], &["--isa", "riscv64"], &["--isa", "alpha"]] {
-        let order = [&["run", "--stats-out", &file], isa, &["parse", "small"]].concat();
+        let order = [&["run", &to_file], isa, &["parse", "small"]].concat();
         let run = hps.run(&order);
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{isa:?}");
         assert_eq!(String::from_utf8_lossy(&run.stdout), expected, "{isa:?}");
@@ -71,7 +73,7 @@ fn statistics_of_both_modes() {
     let hps = Hps::new();
     let program = hps.program("greet", &[write_text(), exit_with(3)].concat());
     let file = hps.path("stats.json");
-    hps.run(&["run", "--stats-out", &file, &program, "x"])
+    hps.run(&["run", &format!("--json={file}"), &program, "x"])
         .expect_code(3);
     let functional = json(&file);
     assert_eq!(functional["instructions"], 11);
@@ -87,8 +89,7 @@ fn statistics_of_both_modes() {
         "--machine",
         "hps-4wide",
         "--by-function",
-        "--stats-out",
-        &file,
+        &format!("--json={file}"),
         &program,
     ])
     .expect_code(3);
@@ -125,7 +126,7 @@ fn either_core_times_a_program_and_is_named() {
     let file = hps.path("stats.json");
     let timed = |core: &[&str]| {
         let start = ["run", "--machine", "hps-4wide", "--stats", "--by-function"];
-        let run = hps.run(&[&start, core, &["--stats-out", &file, &program]].concat());
+        let run = hps.run(&[&start, core, &[&format!("--json={file}"), &program]].concat());
         assert_eq!((run.code, &run.stdout[..]), (3, &b"hi\n"[..]), "{core:?}");
         (run.stderr, json(&file))
     };
@@ -139,7 +140,7 @@ fn either_core_times_a_program_and_is_named() {
         assert!(!driven[name].is_null(), "{name}");
         assert_eq!(driven[name], by_default[name], "{name}");
     }
-    hps.run(&["run", "--stats-out", &file, &program])
+    hps.run(&["run", &format!("--json={file}"), &program])
         .expect_code(3);
     assert!(json(&file)["core_driven_by"].is_null());
 }
@@ -176,12 +177,13 @@ fn a_guest_that_loops_ends_at_its_limit() {
     let hps = Hps::new();
     let program = hps.program("loop", &[0x0000_006f]);
     let file = hps.path("stats.json");
+    let to_file = format!("--json={file}");
     for machine in [
         &[][..],
         &["--machine", "tiny-2wide"],
         &["--machine", "tiny-2wide", "--core", "instruction"],
     ] {
-        let mut args = vec!["run", "--max-instructions", "1000", "--stats-out", &file];
+        let mut args = vec!["run", "--max-instructions", "1000", &to_file];
         args.extend(machine);
         args.push(&program);
         let run = hps.run(&args);
@@ -225,7 +227,12 @@ fn productions_leave_the_program_as_it_is() {
             let run = hps.run(
                 &[
                     mode,
-                    &["--stats-out", &file, "--productions", productions, &program],
+                    &[
+                        &format!("--json={file}"),
+                        "--productions",
+                        productions,
+                        &program,
+                    ],
                 ]
                 .concat(),
             );
@@ -371,10 +378,11 @@ fn every_command_explains_itself() {
         "reproduce",
         "run",
         "profile",
+        "collect",
+        "leaderboard",
         "dise",
         "machine",
         "programs",
-        "bench",
         "doctor",
     ];
     let whole = hps.run(&["--help"]).expect_code(0);
@@ -384,7 +392,19 @@ fn every_command_explains_itself() {
         assert!(text.contains("Usage: hps"), "{text}");
         assert_eq!(text.contains("Examples:"), command != "doctor", "{command}");
     }
+    // What is told at a glance fits a screen.
+    let screen = hps.run(&["-h"]).expect_code(0);
+    assert!(screen.lines().count() <= 40, "{screen}");
+    for old in ["profilers", "bench", "completions"] {
+        assert!(!screen.contains(&format!("\n  {old} ")), "{screen}");
+    }
+    for command in ["run", "profile", "collect", "sweep", "analyze", "teach"] {
+        let screen = hps.run(&[command, "-h"]).expect_code(0);
+        assert!(screen.lines().count() <= 42, "{screen}");
+    }
     for command in [
+        ["dev", "bench"],
+        ["dcpi", "report"],
         ["machine", "check"],
         ["machine", "show"],
         ["dise", "explain"],

@@ -54,7 +54,7 @@ fn what_the_instruction_driven_core_lacks_is_refused_with_a_remedy() {
     }
     // The refusal comes before a file is made.
     let file = hps.path("never.json");
-    hps.run(&[&start[..], &["ev5", "--stats-out", &file, &program]].concat());
+    hps.run(&[&start[..], &["ev5", &format!("--json={file}"), &program]].concat());
     assert!(!Path::new(&file).exists());
     // There is no core without a machine.
     let run = hps.run(&["run", "--core", "instruction", &program]);
@@ -86,7 +86,7 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
         (&["run", &text], "ELF"),
         (&["run", &script], "a script for /bin/sh"),
         (
-            &["run", "--stats-out", &unwritable, &program],
+            &["run", &format!("--json={unwritable}"), &program],
             "cannot be written",
         ),
         (
@@ -170,7 +170,13 @@ fn a_run_that_cannot_begin_leaves_earlier_results_alone() {
     let program = hps.program("ok", &exit_with(0));
     let file = hps.path("stats.json");
     std::fs::write(&file, "of hours of work").expect("a file");
-    let run = hps.run(&["run", "--stats-out", &file, "--root", "/nowhere", &program]);
+    let run = hps.run(&[
+        "run",
+        &format!("--json={file}"),
+        "--root",
+        "/nowhere",
+        &program,
+    ]);
     assert_eq!(run.code, 2, "{}", run.stderr);
     let kept = std::fs::read_to_string(&file).expect("the file");
     assert_eq!(kept, "of hours of work");
@@ -205,7 +211,7 @@ fn ten_first_mistakes_each_get_a_clear_line() {
             "nosuch.ron: cannot read the sweep definition",
         ),
         (
-            &["dcpi", "calc", "main"],
+            &["dcpi", "report", "--as", "calc", "main"],
             "`hps dcpi collect PROGRAM --db dcpi-db` makes one",
         ),
     ];

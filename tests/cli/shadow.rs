@@ -11,7 +11,7 @@ fn shadows_end_to_end_see_all_of_a_program_and_policies_can_be_files() {
         "shadow",
         "simulate",
         "--end-to-end",
-        "--sample",
+        "--length",
         "900000",
         "--policy",
         "mine.ron",
@@ -58,7 +58,7 @@ fn shadows_on_the_chip_are_measured_beside_what_keys_charge() {
         "cycle",
         "--machine",
         "smt-2",
-        "--sample",
+        "--length",
         "100000",
         "--load",
         "0.5",
@@ -108,7 +108,7 @@ fn claims_of_shadow_profiling_are_held_against_a_program() {
             "shadow-2007",
             "--core",
             "instruction",
-            "--programs",
+            "--program",
             "place",
             "--chips",
             "none",
@@ -138,7 +138,7 @@ fn chips_for_shadows_have_several_contexts() {
         ("shadow-2007", "smt-3", "smt-3"),
         ("hps-2005", "smt-2", "--chips names machines of shadow-2007"),
     ] {
-        let run = hps.run(&["reproduce", paper, "--programs", "place", "--chips", chips]);
+        let run = hps.run(&["reproduce", paper, "--program", "place", "--chips", chips]);
         assert_ne!(run.code, 0, "{chips}");
         assert!(run.stderr.contains(wanted), "{chips}: {}", run.stderr);
     }

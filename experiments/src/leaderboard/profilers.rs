@@ -197,7 +197,7 @@ pub fn all() -> Vec<ProfilerInfo> {
 
 /// There is no profiler of a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no profiler {name}; there are {known} (hps profilers)")]
+#[error("there is no profiler {name}; there are {known} (hps leaderboard --list)")]
 pub struct UnknownProfiler {
     /// The name asked for.
     pub name: String,

@@ -1,4 +1,4 @@
-//! What `hps bench --counts --counted-by` has counted: the first instructions of a program that comes with the project, in
+//! What `hps dev bench --counts --counted-by` has counted: the first instructions of a program that comes with the project, in
 //! one loop. It holds what the loops need and nothing else, so that it is built sooner than `hps`, which counts itself where
 //! nothing is said.
 //!

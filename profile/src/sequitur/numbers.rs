@@ -19,7 +19,7 @@ const LEAST_SLOTS: usize = 64;
 
 /// Numbers terminals from 0 on, by linear probing in an array of 16-byte slots that is at most half
 /// full. Over [`Table`](super::table::Table), which would have to look the terminal up, the grid pass
-/// took 1.5% to 3.9% more host instructions (`hps bench --counts` of `bwt`, `netsimplex`, `chess`).
+/// took 1.5% to 3.9% more host instructions (`hps dev bench --counts` of `bwt`, `netsimplex`, `chess`).
 #[derive(Debug, Clone)]
 pub struct Numbers {
     slots: Box<[Slot]>,

@@ -1,4 +1,4 @@
-//! `hps bench --counts`: host instructions for each instruction of the program, which do not depend
+//! `hps dev bench --counts`: host instructions for each instruction of the program, which do not depend
 //! on how busy the host is. Valgrind counts them, in a process of its own for each run; what start-up
 //! takes is left out as the difference of a longer and a shorter run.
 
@@ -15,10 +15,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::modes::Subject;
-use super::{create, geometric_mean, subjects};
+use super::{geometric_mean, subjects};
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
-use crate::text::{Align, Table, print};
+use crate::text::{Align, Table};
 use crate::{host, progress};
 
 /// A count that is this much larger than the recorded one is refused.
@@ -118,7 +118,7 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
     let machine = MachineConfig::load(&args.machine)?;
     let is_driven = CoreKind::Instruction.check(&machine).is_ok();
     let recorded = args.compare.as_deref().map(read).transpose()?;
-    let json = args.json.as_deref().map(create).transpose()?;
+    let json = args.json.open()?;
     let bar = progress::bar((programs.len() * MODES.len()) as u64, "counts");
     let rows: anyhow::Result<Vec<Row>> = programs
         .par_iter()
@@ -153,11 +153,8 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
         size: workload_size(args.size).arg().to_string(),
         programs: rows?,
     };
-    print(&counts.render(recorded.as_ref()))?;
-    if let (Some(mut file), Some(path)) = (json, &args.json) {
-        serde_json::to_writer_pretty(&mut file, &counts)
-            .with_context(|| format!("{}: cannot be written", path.display()))?;
-    }
+    args.json.print_text(&counts.render(recorded.as_ref()))?;
+    json.write(&counts)?;
     match recorded {
         Some(recorded) => verdict(&counts, &recorded, args.compare.as_deref()),
         None => Ok(0),
@@ -169,7 +166,7 @@ fn read(path: &Path) -> anyhow::Result<Counts> {
         .with_context(|| format!("{}: cannot be read", path.display()))?;
     serde_json::from_str(&text).with_context(|| {
         format!(
-            "{}: not the counts that `hps bench --counts --json FILE` writes",
+            "{}: not the counts that `hps dev bench --counts --json=FILE` writes",
             path.display()
         )
     })
@@ -215,7 +212,7 @@ fn counted_loop(mode: Mode) -> CountedLoop {
     }
 }
 
-/// The name of a mode that is counted, as `--skip` takes it.
+/// The name of a mode that is counted, as `--without` takes it.
 fn name_of(mode: Mode) -> &'static str {
     counted_loop(mode).name()
 }
@@ -241,7 +238,8 @@ fn counted(
             let own = std::env::current_exe().context("this command's own file is not known")?;
             command
                 .arg(own)
-                .args(["bench", "--program", workload.name, "--isa", isa.name()])
+                .args(["dev", "bench", "--program", workload.name])
+                .args(["--isa", isa.name()])
                 .args(["--machine", &args.machine, "--size", size])
                 .args(["--counted-mode", name_of(mode)])
                 .args(["--counted-instructions", &instructions.to_string()]);
@@ -309,7 +307,7 @@ fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::R
     let path = path.map_or_else(String::new, |p| p.display().to_string());
     say!(
         "error: more than {:.0}% above the record {path}:\n  {}\nIf that is meant, or the compiler is \
-         another one, record anew: hps bench --counts --json {path}",
+         another one, record anew: hps dev bench --counts --json={path}",
         TOLERANCE * 100.0,
         worse.join("\n  ")
     );

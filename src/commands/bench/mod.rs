@@ -1,10 +1,8 @@
-//! `hps bench`: how fast each mode is, beside QEMU's user mode on the same binary.
+//! `hps dev bench`: how fast each mode is, beside QEMU's user mode on the same binary.
 
 mod counts;
 mod modes;
 mod tables;
-
-use std::path::Path;
 
 use anyhow::{Context, bail};
 use hps_experiments::Interval;
@@ -16,7 +14,6 @@ use serde::Serialize;
 
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
-use crate::text::print;
 use crate::{host, progress};
 use modes::{Qemu, Subject};
 
@@ -114,8 +111,8 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
     let machine = MachineConfig::load(&args.machine)?;
     let subjects = subjects(args)?;
     let size = workload_size(args.size);
-    let json = args.json.as_deref().map(create).transpose()?;
-    let not_driven = if args.skip.contains(&Mode::Instruction) {
+    let json = args.json.open()?;
+    let not_driven = if args.without.contains(&Mode::Instruction) {
         None
     } else {
         CoreKind::Instruction.check(&machine).err()
@@ -158,21 +155,10 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
             })
             .collect(),
     };
-    print(&bench.render(args.skip.contains(&Mode::Qemu)))?;
-    if let (Some(mut file), Some(path)) = (json, &args.json) {
-        serde_json::to_writer_pretty(&mut file, &bench)
-            .with_context(|| format!("{}: cannot be written", path.display()))?;
-    }
+    args.json
+        .print_text(&bench.render(args.without.contains(&Mode::Qemu)))?;
+    json.write(&bench)?;
     Ok(0)
-}
-
-fn create(path: &Path) -> anyhow::Result<std::fs::File> {
-    std::fs::File::create(path).with_context(|| {
-        format!(
-            "{}: cannot be written; name a file in a folder that exists",
-            path.display()
-        )
-    })
 }
 
 /// The instruction sets that were asked for.
@@ -191,14 +177,15 @@ fn isas(args: &BenchArgs) -> Vec<Isa> {
 
 /// The programs that were asked for, on each instruction set.
 fn subjects(args: &BenchArgs) -> anyhow::Result<Vec<(&'static Workload, Isa)>> {
-    let programs = if args.program.is_empty() {
+    let programs = if args.programs.program.is_empty() {
         hps_workloads::all().iter().collect()
     } else {
         let find = |name: &String| {
             hps_workloads::find(name)
                 .with_context(|| format!("there is no program `{name}`; hps programs lists them"))
         };
-        args.program
+        args.programs
+            .all()
             .iter()
             .map(find)
             .collect::<anyhow::Result<Vec<_>>>()?
@@ -218,7 +205,7 @@ struct Set {
 
 impl Set {
     fn new(isa: Isa, args: &BenchArgs, is_driven: bool) -> anyhow::Result<Set> {
-        let qemu = if args.skip.contains(&Mode::Qemu) {
+        let qemu = if args.without.contains(&Mode::Qemu) {
             None
         } else {
             Qemu::find(isa)?
@@ -229,7 +216,7 @@ impl Set {
             Mode::Instruction => is_driven,
             _ => true,
         };
-        let wanted = MODES.map(|mode| !args.skip.contains(&mode) && is_possible(mode));
+        let wanted = MODES.map(|mode| !args.without.contains(&mode) && is_possible(mode));
         Ok(Set { isa, qemu, wanted })
     }
 }

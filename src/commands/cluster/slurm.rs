@@ -7,7 +7,8 @@ use hps_lab::host;
 
 use super::args::SlurmArgs;
 use super::parts::time;
-use crate::cli::{Cli, Command, PartArgs};
+use crate::cli::help::description;
+use crate::cli::{Cli, Command, PartArgs, old};
 use crate::commands::{leaderboard, reproduce, sweep};
 use crate::text;
 
@@ -21,7 +22,14 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<u8> {
         words => words.to_vec(),
     };
     let line = [&["hps".to_string()][..], &words].concat();
-    let mut command = Cli::try_parse_from(&line)?.command;
+    let renewed = old::renew(&description(), line.into_iter().map(Into::into).collect());
+    if let Some(hint) = renewed.hint() {
+        say!("hps: hint: {hint}");
+    }
+    let mut command = Cli::try_parse_from(&renewed.words)?.command;
+    words = (renewed.words.into_iter().skip(1))
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     let folder = match &mut command {
         Command::Sweep(run) => {
             run.parts = PartArgs::planning();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use hps_dcpi::collect::Follow;
 use hps_dcpi::samples::{Event, Range};
 use hps_sim_core::image::Isa;
@@ -17,37 +17,12 @@ use crate::output::{ExportArg, OutFile, OutFolder};
 pub enum DcpiCommand {
     /// Run a program on a machine and add samples of it to a database
     #[command(
-        after_long_help = "Example:\n  hps dcpi collect --isa alpha --period 480..512 --events all minicc small"
+        after_long_help = "Example:\n  hps dcpi collect --isa alpha --period 480..512 --event all minicc small"
     )]
     Collect(Box<CollectArgs>),
-    /// Samples by procedure or image
-    #[command(after_long_help = "Example:\n  hps dcpi prof --by-image")]
-    Prof(ProfArgs),
-    /// A procedure by instruction: frequency, cycles, why it stalls; or where the cycles of all procedures go
-    #[command(
-        after_long_help = "Example:\n  hps dcpi calc execute.constprop.0\n  hps dcpi calc --summary"
-    )]
-    Calc(CalcArgs),
-    /// How samples of procedures vary over sets: epochs of a database, or databases
-    #[command(after_long_help = "Example:\n  hps dcpi stats dcpi-db")]
-    Stats(StatsArgs),
-    /// The difference of two databases, by procedure
-    #[command(after_long_help = "Example:\n  hps dcpi diff db-before db-after")]
-    Diff(DiffArgs),
-    /// Samples by source line
-    #[command(after_long_help = "Example:\n  hps dcpi annotate --top 10")]
-    Annotate(ProfArgs),
-    /// The graph of a procedure as a drawing: SVG, or in the language of Graphviz
-    #[command(
-        after_long_help = "Example:\n  hps dcpi cfg execute.constprop.0 -o execute.svg\n  hps dcpi cfg execute.constprop.0 -o execute.dot"
-    )]
-    Cfg(CfgArgs),
-    /// Procedures, where the cycles go, and the first procedures by instruction with their graphs, on a page
-    #[command(after_long_help = "Example:\n  hps dcpi page -o minicc.html")]
-    Page(PageArgs),
-    /// Samples in a format of another tool
-    #[command(after_long_help = "Example:\n  hps dcpi export pprof:minicc.pb.gz")]
-    Export(ExportArgs),
+    /// Say what samples of a database tell: procedures, instructions, lines, graphs, a page, files for other tools
+    #[command(after_long_help = examples::REPORT)]
+    Report(Box<ReportArgs>),
 }
 
 /// `hps dcpi collect`.
@@ -59,19 +34,19 @@ pub struct CollectArgs {
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
-    /// The machine. Only one that issues in order has minimum head times, on which `calc` rests
+    /// The machine. Only one that issues in order has minimum head times, on which frequencies rest
     #[arg(long, value_name = "NAME|FILE", default_value = "ev5")]
     pub machine: String,
     /// Cycles between two samples, drawn uniformly from MIN..MAX (both included), or one number for a fixed period
     #[arg(long, value_name = "MIN..MAX", default_value = "61440..65536", value_parser = range)]
     pub period: Range,
     /// Events that are sampled beside cycles: imiss, dmiss, branchmp, dtbmiss, itbmiss, or `all`
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(long = "event", value_name = "NAME,...", value_delimiter = ',')]
     pub events: Vec<String>,
     /// Events of these between two samples
     #[arg(long, value_name = "MIN..MAX", default_value = "240..272", value_parser = range)]
     pub event_period: Range,
-    /// Let all events of --events share one counter: each counts in turns, and a sample stands for as many periods as
+    /// Let all events of --event share one counter: each counts in turns, and a sample stands for as many periods as
     /// there are turns
     #[arg(long, requires = "events")]
     pub multiplex: bool,
@@ -112,109 +87,81 @@ pub struct CollectArgs {
 /// Which samples.
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// The folder of the database
+    /// The folder of the database; several of stats and diff, the one before first (may be repeated)
     #[arg(long, value_name = "DIR", default_value = "dcpi-db")]
-    pub db: PathBuf,
+    pub db: Vec<PathBuf>,
     /// Only these epochs
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub epoch: Vec<u32>,
     /// Only this program: its name as it was collected, or the beginning of its hash
     #[arg(long, value_name = "NAME")]
-    pub image: Option<String>,
+    pub program: Option<String>,
 }
 
-/// `hps dcpi prof` and `hps dcpi annotate`.
+/// What of a database is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum View {
+    /// Samples by procedure, or with --by-image by image
+    Prof,
+    /// A procedure by instruction: frequency, cycles, why it stalls
+    Calc,
+    /// Where the cycles go, of a procedure or of all
+    Summary,
+    /// Samples by source line
+    Annotate,
+    /// How samples of procedures vary over sets: epochs of a database, or databases
+    Stats,
+    /// The difference of two databases, by procedure
+    Diff,
+    /// The graph of a procedure as a drawing: SVG, or in the language of Graphviz
+    Cfg,
+    /// Procedures, where the cycles go, and the first procedures by instruction with their graphs, on a page
+    Page,
+}
+
+/// `hps dcpi report`.
 #[derive(Debug, Args)]
-pub struct ProfArgs {
+pub struct ReportArgs {
+    /// What is reported
+    #[arg(
+        long = "as",
+        value_enum,
+        value_name = "VIEW",
+        default_value_t = View::Prof,
+        conflicts_with = "export",
+        overrides_with = "view"
+    )]
+    pub view: View,
     #[command(flatten)]
     pub set: SetArgs,
-    /// By image instead of by procedure
+    /// Of prof: by image instead of by procedure
     #[arg(long)]
     pub by_image: bool,
-    /// How many lines to list
-    #[arg(long, default_value_t = 20)]
-    pub top: usize,
-}
-
-/// `hps dcpi calc`.
-#[derive(Debug, Args)]
-pub struct CalcArgs {
-    #[command(flatten)]
-    pub set: SetArgs,
-    /// Where the cycles go instead, of this procedure or of all
-    #[arg(long)]
-    pub summary: bool,
-    /// The procedure, by its name
-    #[arg(value_name = "PROCEDURE", required_unless_present = "summary")]
-    pub procedure: Option<String>,
-}
-
-/// `hps dcpi stats`.
-#[derive(Debug, Args)]
-pub struct StatsArgs {
-    /// The databases; of one, its epochs are the sets
-    #[arg(value_name = "DIR", required = true)]
-    pub databases: Vec<PathBuf>,
-    /// Leave out procedures with less than this share of all samples
+    /// Of stats: leave out procedures with less than this share of all samples
     #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
     pub least: f64,
-    /// How many procedures to list
-    #[arg(long, default_value_t = 20)]
-    pub top: usize,
-}
-
-/// `hps dcpi diff`.
-#[derive(Debug, Args)]
-pub struct DiffArgs {
-    /// The database before
-    #[arg(value_name = "BEFORE")]
-    pub before: PathBuf,
-    /// The database after
-    #[arg(value_name = "AFTER")]
-    pub after: PathBuf,
-    /// How many procedures to list
-    #[arg(long, default_value_t = 20)]
-    pub top: usize,
-}
-
-/// `hps dcpi cfg`.
-#[derive(Debug, Args)]
-pub struct CfgArgs {
-    #[command(flatten)]
-    pub set: SetArgs,
-    /// The file, a picture if its name ends with `.svg`; the language of Graphviz on standard output without it
-    #[arg(long, short, value_name = "FILE.svg|FILE.dot")]
+    /// How many lines to list, or of page, procedures to show by instruction [default: 20; of page, 10]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Of cfg and page: the file. A graph is a picture if the name ends with `.svg`, else in the language of Graphviz
+    /// [default: of cfg, standard output; of page, dcpi.html]
+    #[arg(
+        long,
+        short,
+        value_name = "FILE",
+        default_value_if("view", "page", "dcpi.html")
+    )]
     pub out: Option<OutFile>,
-    /// The procedure, by its name
-    #[arg(value_name = "PROCEDURE")]
-    pub procedure: String,
-}
-
-/// `hps dcpi page`.
-#[derive(Debug, Args)]
-pub struct PageArgs {
-    #[command(flatten)]
-    pub set: SetArgs,
-    /// The file
-    #[arg(long, short, value_name = "FILE.html", default_value = "dcpi.html")]
-    pub out: OutFile,
-    /// How many procedures to show by instruction
-    #[arg(long, default_value_t = 10)]
-    pub top: usize,
-}
-
-/// `hps dcpi export`.
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    #[command(flatten)]
-    pub set: SetArgs,
-    /// The event
-    #[arg(long, value_name = "NAME", default_value = "cycles", value_parser = event)]
+    /// Write the samples for another tool instead, in the format that the end of the name or FORMAT says (may be
+    /// repeated): pprof, firefox, speedscope, callgrind, folded, perf-script, perf-script-all, flame-graph, llvm-samples
+    #[arg(long, value_name = "[FORMAT:]FILE")]
+    pub export: Vec<ExportArg>,
+    /// Of --export: the event
+    #[arg(long, value_name = "NAME", default_value = "cycles", value_parser = event, requires = "export")]
     pub event: Event,
-    /// The files, each in the format that the end of its name or FORMAT says: pprof, firefox, speedscope, callgrind,
-    /// folded, perf-script, perf-script-all, flame-graph, llvm-samples
-    #[arg(value_name = "[FORMAT:]FILE", required = true)]
-    pub files: Vec<ExportArg>,
+    /// Of calc, summary and cfg: the procedure, by its name
+    #[arg(value_name = "PROCEDURE")]
+    pub procedure: Option<String>,
 }
 
 fn range(text: &str) -> Result<Range, String> {
@@ -250,7 +197,7 @@ impl CollectArgs {
         }
         let mut found = Vec::new();
         for name in &self.events {
-            let one = event(name).map_err(|e| format!("--events {name}: {e}"))?;
+            let one = event(name).map_err(|e| format!("--event {name}: {e}"))?;
             if one != Event::Cycles && !found.contains(&one) {
                 found.push(one);
             }

@@ -4,8 +4,8 @@ pub mod args;
 mod collect;
 mod examples;
 mod page;
+mod report;
 mod sets;
-mod tools;
 
 use args::DcpiCommand;
 
@@ -13,13 +13,6 @@ use args::DcpiCommand;
 pub fn dcpi(command: &DcpiCommand) -> anyhow::Result<u8> {
     match command {
         DcpiCommand::Collect(args) => collect::collect(args),
-        DcpiCommand::Prof(args) => tools::prof(args),
-        DcpiCommand::Annotate(args) => tools::annotate(args),
-        DcpiCommand::Calc(args) => tools::calc(args),
-        DcpiCommand::Stats(args) => tools::stats(args),
-        DcpiCommand::Diff(args) => tools::diff(args),
-        DcpiCommand::Cfg(args) => tools::cfg(args),
-        DcpiCommand::Page(args) => page::page(args),
-        DcpiCommand::Export(args) => tools::export(args),
+        DcpiCommand::Report(args) => report::report(args),
     }
 }

@@ -1,15 +1,18 @@
-//! `hps dcpi page`.
+//! `hps dcpi report --as page`.
 
 use anyhow::Context;
 use hps_dcpi::analysis::Summary;
 use hps_dcpi::report::{Page, by_procedure};
 
-use super::args::PageArgs;
+use super::args::ReportArgs;
+use super::report::{events, with_procedures};
 use super::sets::only;
-use super::tools::{events, with_procedures};
+
+/// Procedures that are shown by instruction.
+const TOP: usize = 10;
 
 /// Writes what the tools know of a set of samples on a page.
-pub(super) fn page(args: &PageArgs) -> anyhow::Result<u8> {
+pub(super) fn page(args: &ReportArgs) -> anyhow::Result<u8> {
     let set = only(&args.set)?;
     let sets = std::slice::from_ref(&set);
     let events = events(sets);
@@ -22,7 +25,7 @@ pub(super) fn page(args: &PageArgs) -> anyhow::Result<u8> {
             stored.machine_name, stored.isa, stored.version
         ),
         format!("Program {} (SHA-256 {}).", stored.image, stored.image_hash),
-        format!("Database {}.", args.set.db.display()),
+        format!("Database {}.", args.set.db[0].display()),
     ];
     let html = with_procedures(
         &set,
@@ -33,7 +36,7 @@ pub(super) fn page(args: &PageArgs) -> anyhow::Result<u8> {
                 whole.add(&Summary::of(procedure));
             }
             procedures.sort_by_key(|p| std::cmp::Reverse(p.samples));
-            procedures.truncate(args.top);
+            procedures.truncate(args.top.unwrap_or(TOP));
             procedures.retain(|p| p.samples > 0);
             Ok(Page {
                 title: &format!("DCPI: {}", stored.image),
@@ -46,12 +49,11 @@ pub(super) fn page(args: &PageArgs) -> anyhow::Result<u8> {
             .html())
         },
     )?;
-    std::fs::write(&args.out, html).with_context(|| {
-        format!(
-            "{}: cannot be written; name a file in a folder that exists",
-            args.out.display()
-        )
+    let out = args.out.as_deref().context("a page needs a file")?;
+    let shown = out.display();
+    std::fs::write(out, html).with_context(|| {
+        format!("{shown}: cannot be written; name a file in a folder that exists")
     })?;
-    say!("hps: {}", args.out.display());
+    say!("hps: {shown}");
     Ok(0)
 }

@@ -54,10 +54,10 @@ pub(super) fn contents(folder: &Path, epochs: &[u32]) -> anyhow::Result<Contents
 pub(super) fn sets(args: &SetArgs) -> anyhow::Result<Vec<Set>> {
     let mut found = Vec::new();
     let mut names = Vec::new();
-    for stored in contents(&args.db, &args.epoch)?.images {
+    for stored in contents(&args.db[0], &args.epoch)?.images {
         let header = &stored.header;
         names.push(header.image.clone());
-        let is_wanted = args.image.as_ref().is_none_or(|wanted| {
+        let is_wanted = args.program.as_ref().is_none_or(|wanted| {
             header.image == *wanted || header.image_hash.starts_with(wanted.as_str())
         });
         if is_wanted {
@@ -69,12 +69,12 @@ pub(super) fn sets(args: &SetArgs) -> anyhow::Result<Vec<Set>> {
     }
     if found.is_empty() {
         names.dedup();
-        match &args.image {
+        match &args.program {
             Some(wanted) if !names.is_empty() => bail!(
-                "--image {wanted}: the database has samples of {}",
+                "--program {wanted}: the database has samples of {}",
                 names.join(", ")
             ),
-            _ => bail!("{}: no samples are there", args.db.display()),
+            _ => bail!("{}: no samples are there", args.db[0].display()),
         }
     }
     Ok(found)
@@ -95,7 +95,7 @@ pub(super) fn only(args: &SetArgs) -> anyhow::Result<Set> {
             })
             .collect();
         bail!(
-            "samples of several programs or periods are there: choose with --image or --epoch among {}",
+            "samples of several programs or periods are there: choose with --program or --epoch among {}",
             names.join(", ")
         );
     }

@@ -1,10 +1,11 @@
-//! Options of `hps leaderboard` and `hps profilers`.
+//! Options of `hps leaderboard`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use hps_sim_core::image::Isa;
 
+use crate::cli::groups::{JobsArgs, JsonArgs};
 use crate::cli::{CoreKind, PartArgs, Size, TimeArgs, isa};
 use crate::examples;
 use crate::output::OutFolder;
@@ -20,7 +21,10 @@ pub struct LeaderboardArgs {
     /// What profiles are of (may be repeated); without it all of them
     #[arg(long, value_enum)]
     pub kind: Vec<BoardKind>,
-    /// Only these profilers (hps profilers)
+    /// List the profilers there are, with one line each, and stop
+    #[arg(long)]
+    pub list: bool,
+    /// Only these profilers (--list names them)
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub with: Vec<String>,
     /// Overhead that is allowed, in percent: each profiler that costs cycles runs at the densest sampling point of the
@@ -70,12 +74,10 @@ pub struct LeaderboardArgs {
     /// Folder for results, pictures and the report
     #[arg(long, value_name = "DIR", default_value = "hps-leaderboard")]
     pub out: OutFolder,
-    /// Print the board as JSON instead of a table
-    #[arg(long)]
-    pub json: bool,
-    /// Threads; 0: one for each processor
-    #[arg(long, default_value_t = 0)]
-    pub threads: usize,
+    #[command(flatten)]
+    pub json: JsonArgs,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
     /// Arguments of programs of your own
     #[arg(last = true, value_name = "ARGS")]
     pub arguments: Vec<String>,
@@ -105,13 +107,4 @@ fn percent(text: &str) -> Result<f64, String> {
         Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
         _ => Err("write a number of percent, such as 1%".to_string()),
     }
-}
-
-/// `hps profilers`.
-#[derive(Debug, Args)]
-#[command(after_long_help = examples::PROFILERS)]
-pub struct ProfilersArgs {
-    /// JSON instead of a table
-    #[arg(long)]
-    pub json: bool,
 }

@@ -1,6 +1,7 @@
 //! `hps leaderboard`: all profilers by accuracy and cost.
 
 pub mod args;
+mod list;
 mod programs;
 mod tables;
 mod worth;
@@ -17,13 +18,16 @@ use hps_workloads::clang::Clang;
 
 use self::args::{BoardKind, LeaderboardArgs};
 use super::cluster::parts;
-use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
+use super::{INSTRUCTION_CORE_NOTE, timed_machine};
 use crate::cli::{CoreKind, Size};
-use crate::{progress, text};
+use crate::progress;
 
 /// Measures what is missing and prints the board; the exit code is 1 if anything failed.
 pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
-    use_threads("--threads", args.threads)?;
+    if args.list {
+        return list::list(args);
+    }
+    args.jobs.apply()?;
     let machine = timed_machine(&args.machine, args.core)?;
     let mut profilers = leaderboard::chosen(&args.with)?;
     let kinds = kinds(args);
@@ -109,16 +113,12 @@ fn show(
     worths: &[Worth],
     files: &ReportFiles,
 ) -> anyhow::Result<()> {
-    if args.json {
-        let document = serde_json::json!({
-            "version": hps_experiments::VERSION,
-            "command": command(args),
-            "boards": boards,
-            "compiled": worths,
-        });
-        text::print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
-        return Ok(());
-    }
+    args.json.write(&serde_json::json!({
+        "version": hps_experiments::VERSION,
+        "command": command(args),
+        "boards": boards,
+        "compiled": worths,
+    }))?;
     let mut out = String::new();
     for board in boards {
         out += &tables::board(board, args.by_program);
@@ -130,7 +130,7 @@ fn show(
     }
     out += &format!("again   {}\n", command(args));
     out += &format!("report  {}\n", files.html.display());
-    text::print(&out)?;
+    args.json.print_text(&out)?;
     Ok(())
 }
 

@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
-use hps_experiments::{InputSize, OwnProgram, Program, SweepSpec, load_programs};
+use anyhow::bail;
+use hps_experiments::{InputSize, Program, SweepSpec, load_programs};
 
 use super::args::LeaderboardArgs;
 use crate::cli::Size;
+use crate::cli::groups::names_and_paths;
+use crate::program::own_programs;
 use hps_lab::DEFAULT_ISA;
 
 /// Loads what the options name; the programs of each instruction set by themselves.
 pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
-    let (own, names): (Vec<&String>, Vec<&String>) =
-        args.programs.iter().partition(|p| p.contains('/'));
+    let (names, own) = names_and_paths(args.programs.clone());
     if own.is_empty() && !args.arguments.is_empty() {
         bail!("arguments behind `--` are for a program of your own: name it by its path");
     }
@@ -24,7 +25,7 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
     let here = Path::new(".");
     if own.is_empty() || !names.is_empty() {
         let spec = SweepSpec {
-            programs: names.into_iter().cloned().collect(),
+            programs: names,
             isas,
             size: match args.size {
                 Size::Small => InputSize::Small,
@@ -35,18 +36,12 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
         programs.extend(load_programs(&spec, here)?);
     }
     if !own.is_empty() {
-        let own_program = |path: &String| -> anyhow::Result<OwnProgram> {
-            Ok(OwnProgram {
-                path: absolute(Path::new(path))?,
-                called: Some(path.clone()),
-                args: args.arguments.clone(),
-                root: args.root.as_deref().map(absolute).transpose()?,
-                stdin: args.stdin.as_deref().map(absolute).transpose()?,
-                ..OwnProgram::default()
-            })
-        };
         let spec = SweepSpec {
-            own_programs: own.into_iter().map(own_program).collect::<Result<_, _>>()?,
+            own_programs: own_programs(
+                &own,
+                &args.arguments,
+                (args.root.as_deref(), args.stdin.as_deref()),
+            )?,
             ..SweepSpec::default()
         };
         programs.extend(load_programs(&spec, here)?);
@@ -61,10 +56,4 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
         }
     }
     Ok(groups)
-}
-
-fn absolute(path: &Path) -> anyhow::Result<String> {
-    let path = std::path::absolute(path)
-        .with_context(|| format!("{}: cannot be found", path.display()))?;
-    Ok(path.to_string_lossy().into_owned())
 }

@@ -31,7 +31,7 @@ pub(super) fn run(
     if let Some(other) = profilers.iter().find(|p| !alike(p)) {
         bail!(
             "--charged: {} and {} cannot share a run; name one of them, or profilers that count the same and have \
-             equal records (hps profilers)",
+             equal records (hps leaderboard --list)",
             described(first),
             described(other)
         );

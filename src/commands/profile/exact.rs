@@ -19,14 +19,12 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::os::Output;
 
 use super::charged::{self, Charged};
-use super::{annotate, collected, export, json, save, timeline};
+use super::{annotate, export, json, save, timeline};
 use crate::cli::ProfileArgs;
 use crate::commands::{contention, timed_machine};
 use crate::program;
-use crate::text::{self, Align, Table, grouped};
+use crate::text::{Align, Table, grouped};
 
-/// The machine if none is named.
-const MACHINE: &str = "hps-4wide";
 /// Seed of random periods.
 const SEED: u64 = 1;
 /// Causes of lost cycles that are listed.
@@ -72,12 +70,12 @@ impl Shown<'_> {
 }
 
 /// Runs the program under the oracle and prints where its time goes.
-pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
+pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     let profilers = chosen(&args.with)?;
     let exports = crate::export::parse_all(&args.export)?;
-    let machine = timed_machine(args.machine.as_deref().unwrap_or(MACHINE), args.core)?;
-    let mut guest = program::guest_options(&args.guest)?;
-    guest.stdin = collected::stdin(args)?;
+    let machine = timed_machine(&args.machine, args.core)?;
+    let mut guest = program::guest_options(&args.subject.guest)?;
+    guest.stdin = program::repeated_stdin(&args.subject)?;
     // The program's output is not what is asked for here.
     guest.stdout = Output::Discard;
     let periods = periods(args, &profilers)?;
@@ -90,7 +88,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
             machine.config.name
         );
     }
-    let is_kept = !exports.is_empty() || args.save.is_some();
+    let is_kept = !exports.is_empty() || args.out.is_some();
     let watch = Watch {
         // Files with call stacks have a row for each instruction in each context; all else does with less.
         contexts: Some(match exports.is_empty() {
@@ -103,8 +101,9 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         program: args.process,
         ..Watch::default()
     };
-    let mut subject = program::find(args.program(), args.isa, args.arguments(), &guest)?;
-    subject.region = program::region(&args.region)?;
+    let named = &args.subject;
+    let mut subject = program::find(named.program(), named.isa, named.arguments(), &guest)?;
+    subject.region = program::region(&args.region.part())?;
     let length = program::region_length(&args.region, &subject)?;
     let most = length.or(args.max_instructions).unwrap_or(u64::MAX);
     let lab = Lab::of(&subject)
@@ -130,9 +129,9 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         map: &map,
         instructions: &instructions,
     };
-    let mut out = text::out();
+    let mut out = args.json.text();
     head(&shown, &mut out)?;
-    let times = match args.annotate.is_none() || args.json.is_some() {
+    let times = match args.annotate.is_none() || args.json.json.is_some() {
         true => functions(&truth.exact, &instructions, &map),
         false => Vec::new(),
     };
@@ -153,10 +152,11 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     if let Run::Charged(charged) = &run {
         charged.print(&mut out)?;
     }
-    if let Some(path) = &args.json {
-        json::write(&shown, &times, (&opinions, &contended), path)?;
+    if args.json.json.is_some() {
+        let document = json::document(&shown, &times, (&opinions, &contended));
+        args.json.write(&document)?;
     }
-    if let Some(folder) = &args.save {
+    if let Some(folder) = &args.out {
         save::write(&shown, folder)?;
     }
     notes(&shown, &mut out)?;

@@ -83,5 +83,5 @@ fn command(shown: &Shown<'_>) -> String {
     if let Some(limit) = shown.args.max_instructions {
         command += &format!(" --max-instructions {limit}");
     }
-    format!("{command} {}", shell_words(&shown.args.command))
+    format!("{command} {}", shell_words(&shown.args.subject.command))
 }

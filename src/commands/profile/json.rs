@@ -1,9 +1,7 @@
 //! The exact profile as JSON.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::Context;
 use hps_lab::VERSION;
 use hps_profilers::views::{FunctionTime, Stack};
 use serde_json::{Value, json};
@@ -26,13 +24,12 @@ fn stack(stack: &Stack) -> Value {
     json!({ "units": stack.units(), "spent": spent, "events": events })
 }
 
-/// Writes everything that is shown, and all instructions.
-pub(super) fn write(
+/// Everything that is shown, and all instructions.
+pub(super) fn document(
     shown: &Shown<'_>,
     functions: &[FunctionTime],
     (opinions, contended): (&[Opinion], &[LineDocument]),
-    path: &Path,
-) -> anyhow::Result<()> {
+) -> Value {
     let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
     let machine = ran.provenance.machine.as_ref();
     let functions: Vec<Value> = functions
@@ -108,6 +105,5 @@ pub(super) fn write(
     if !contended.is_empty() {
         document["contended_lines"] = json!(contended);
     }
-    let text = serde_json::to_vec_pretty(&document)?;
-    std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
+    document
 }

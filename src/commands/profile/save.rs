@@ -21,7 +21,7 @@ pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
         "machine": ran.provenance.machine.as_ref().map(|m| m.config.to_ron()),
         "core_driven_by": ran.provenance.machine.as_ref().map(|m| m.core.name()),
     });
-    let program = (shown.args.program(), shown.image.hash.as_str());
+    let program = (shown.args.subject.program(), shown.image.hash.as_str());
     let saved = SavedProfiles::new(folder, program, configuration)?;
     let (parts, instructions) = (exact.units_per_cycle, shown.instructions);
     saved.write_kind(keyed::by_instruction(exact), parts)?;

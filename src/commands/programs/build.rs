@@ -63,7 +63,7 @@ pub fn build(args: &SuiteBuildArgs) -> anyhow::Result<u8> {
     };
     let bar = progress::bar(pairs.len() as u64, "programs");
     let threads = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.jobs)
+        .num_threads(args.jobs.jobs)
         .build()
         .context("threads cannot be started")?;
     let outcomes: Vec<Outcome> = threads.install(|| {

@@ -85,9 +85,11 @@ pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    if args.json {
-        print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
-    } else if args.measure {
+    args.json.write(&all)?;
+    if args.json.is_printed() {
+        return Ok(0);
+    }
+    if args.measure {
         let rows = all
             .iter()
             .filter_map(|p| Some((p.name, p.isa, p.measured.as_ref()?)));

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Measured, measure, measured_table, workload_size};
 use crate::cli::ProgramsArgs;
 use crate::progress;
-use crate::text::{Align, Table, print};
+use crate::text::{Align, Table};
 
 /// A program of the suite as it is listed.
 #[derive(Debug, Serialize)]
@@ -34,16 +34,15 @@ pub fn list(args: &ProgramsArgs) -> anyhow::Result<u8> {
     if args.measure {
         measure_all(args, &mut all)?;
     }
-    if args.json {
-        print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
-    } else if args.measure {
-        let rows = all
-            .iter()
-            .filter_map(|p| Some((p.name, p.isa, p.measured.as_ref()?)));
-        print(&measured_table(rows))?;
-    } else {
-        print(&table(args)?)?;
-    }
+    args.json.write(&all)?;
+    let text = match args.measure {
+        true => {
+            let rows = all.iter();
+            measured_table(rows.filter_map(|p| Some((p.name, p.isa, p.measured.as_ref()?))))
+        }
+        false => table(args)?,
+    };
+    args.json.print_text(&text)?;
     Ok(0)
 }
 

@@ -20,7 +20,7 @@ use hps_lab::host::{path_word, shell_word, shell_words};
 use hps_plots::{ReportFiles, ReportInfo, claims_text, text_of, write_reproduction};
 
 use super::cluster::parts;
-use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
+use super::{INSTRUCTION_CORE_NOTE, timed_machine};
 use crate::cli::{CoreKind, Paper, ReproduceArgs, Size};
 use crate::progress;
 use crate::text;
@@ -30,7 +30,8 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if args.list {
         return list::list(args.named_paper().as_deref());
     }
-    use_threads("--threads", args.threads)?;
+    programs::check(args)?;
+    args.jobs.apply()?;
     if !args.chips.is_empty() && args.paper() != Paper::Shadow2007 {
         bail!(
             "--chips names machines of shadow-2007; {} has no shadows",
@@ -202,15 +203,7 @@ fn command(args: &ReproduceArgs) -> String {
         ),
     }];
     words.extend(args.isa.iter().map(|isa| format!("--isa {isa}")));
-    if !args.programs.is_empty() {
-        words.push(format!(
-            "--programs {}",
-            shell_word(&args.programs.join(","))
-        ));
-    }
-    if let Some(program) = &args.program {
-        words.push(format!("--program {}", path_word(program)));
-    }
+    words.extend(args.programs.words());
     if let Some(root) = &args.root {
         words.push(format!("--root {}", path_word(root)));
     }

@@ -3,13 +3,34 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
-use hps_experiments::{InputSize, OwnProgram, Program, SweepSpec, load_programs};
+use anyhow::bail;
+use hps_experiments::{InputSize, Program, SweepSpec, load_programs};
 use hps_lab::DEFAULT_ISA;
 use hps_sim_core::image::Isa;
 
 use crate::cli::{ReproduceArgs, Size};
 use crate::commands::programs::workload_size;
+use crate::program::own_programs;
+
+/// Refuses options that go with other programs than those that are named.
+pub fn check(args: &ReproduceArgs) -> anyhow::Result<()> {
+    let (names, paths) = args.programs.names_and_paths();
+    if paths.is_empty() && !args.arguments.is_empty() {
+        bail!("arguments behind `--` are for a program of your own: name it with --program");
+    }
+    if paths.is_empty() && (args.root.is_some() || args.stdin.is_some()) {
+        bail!("--root and --stdin are for a program of your own: name it with --program FILE");
+    }
+    if paths.len() > 1 || !(paths.is_empty() || names.is_empty()) {
+        bail!("--program: an evaluation is made with one program of your own, and no others");
+    }
+    if !paths.is_empty()
+        && (!args.isa.is_empty() || args.size != Size::Small || args.suite.is_some())
+    {
+        bail!("--isa, --size and --suite are for programs that come with the project");
+    }
+    Ok(())
+}
 
 /// Loads what the options name; each of its runs is limited as they say.
 pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
@@ -22,39 +43,29 @@ pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
 
 fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
     let here = Path::new(".");
-    if let Some(program) = &args.program {
-        let absolute = |path: &Path| -> anyhow::Result<String> {
-            let path = std::path::absolute(path)
-                .with_context(|| format!("{}: cannot be found", path.display()))?;
-            Ok(path.to_string_lossy().into_owned())
-        };
+    let (names, paths) = args.programs.names_and_paths();
+    if !paths.is_empty() {
         let spec = SweepSpec {
-            own_programs: vec![OwnProgram {
-                path: absolute(program)?,
-                called: Some(program.to_string_lossy().into_owned()),
-                args: args.arguments.clone(),
-                root: args.root.as_deref().map(absolute).transpose()?,
-                stdin: args.stdin.as_deref().map(absolute).transpose()?,
-                ..OwnProgram::default()
-            }],
+            own_programs: own_programs(
+                &paths,
+                &args.arguments,
+                (args.root.as_deref(), args.stdin.as_deref()),
+            )?,
             ..SweepSpec::default()
         };
         return Ok(load_programs(&spec, here)?);
-    }
-    if !args.arguments.is_empty() {
-        bail!("arguments behind `--` are for a program of your own: name it with --program");
     }
     let mut isas = args.isa.clone();
     if isas.is_empty() {
         isas.push(DEFAULT_ISA);
     }
     if let Some(folder) = &args.suite {
-        return suite(args, folder.as_deref(), &isas);
+        return suite(args, &names, folder.as_deref(), &isas);
     }
     let mut programs = Vec::new();
     for isa in isas {
         let spec = SweepSpec {
-            programs: args.programs.clone(),
+            programs: names.clone(),
             isas: vec![isa],
             size: match args.size {
                 Size::Small => InputSize::Small,
@@ -70,13 +81,14 @@ fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
 /// The programs of the suite that are built, one instruction set behind the other.
 fn suite(
     args: &ReproduceArgs,
+    names: &[String],
     folder: Option<&Path>,
     isas: &[Isa],
 ) -> anyhow::Result<Vec<Program>> {
     let folder = folder.map_or_else(hps_workloads::suite::default_folder, Path::to_path_buf);
     let size = workload_size(args.size);
     let built = hps_workloads::suite::built(&folder, size);
-    let wanted = |name: &String| args.programs.is_empty() || args.programs.contains(name);
+    let wanted = |name: &String| names.is_empty() || names.contains(name);
     let mut programs = Vec::new();
     for isa in isas {
         let of_isa = built

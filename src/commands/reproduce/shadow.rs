@@ -16,7 +16,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let folder = args.folder();
     let programs = programs::programs(args)?;
     let samples = match args.size {
-        Size::Small if args.suite.is_none() && args.program.is_none() => ShadowStudy::SMALL,
+        Size::Small if args.suite.is_none() && !args.programs.has_own() => ShadowStudy::SMALL,
         _ => ShadowStudy::LARGE,
     };
     let study = ShadowStudy {

@@ -59,7 +59,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let isas = isas(&programs);
     let producers: Result<Vec<_>, _> = isas.iter().map(|isa| ShimStudy::producer(*isa)).collect();
     // They are of a program of the evaluation, and say nothing of one's own.
-    let with_phases = args.program.is_none() && isas.contains(&Isa::Riscv64);
+    let with_phases = !args.programs.has_own() && isas.contains(&Isa::Riscv64);
     let phases = with_phases.then(|| phases::program(Extent::of(rounds(args.size))));
     let study = ShimStudy {
         phases: phases.transpose()?,

@@ -44,9 +44,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         true => program::assembled(args.program(), args.isa, args.arguments(), &guest)?,
         false => program::find(args.program(), args.isa, args.arguments(), &guest)?,
     };
-    subject.region = program::region(&args.region)?;
+    subject.region = program::region(&args.region.part())?;
     ensure!(
-        args.region.warm.is_none() || machine.is_some(),
+        args.region.start.warm.is_none() || machine.is_some(),
         "--warm goes with --machine: without one nothing is cached or predicted"
     );
     let image = Arc::clone(&subject.image);
@@ -60,7 +60,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let productions = load_productions(args, isa, machine.as_ref())?;
     let lab = lab
         .warnings_to(|text| say!("hps: warning: {text}"))
-        .naming_contention(args.stats || args.stats_out.is_some())
+        .naming_contention(args.stats || args.json.json.is_some())
         .limit(args.max_instructions.unwrap_or(u64::MAX));
     // What cannot begin leaves the files of an earlier run alone.
     lab.subject().load()?;
@@ -69,7 +69,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         None => lab,
     };
     // Made before the run: hours of work must not end in a file that cannot be written.
-    let mut stats_file = args.stats_out.as_deref().map(create).transpose()?;
+    let json = args.json.open()?;
     let mut trace_file = args.trace.as_deref().map(create_trace).transpose()?;
 
     let order = Order {
@@ -101,10 +101,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
             100.0 * sampling.cpi.half_width / sampling.cpi.mean
         );
     }
-    if let (Some(file), Some(path)) = (&mut stats_file, &args.stats_out) {
-        write_statistics(file, &statistics)
-            .with_context(|| format!("{}: the statistics cannot be written", path.display()))?;
-    }
+    json.write(&statistics)?;
     if args.stats {
         say!("{}", summary::render(&statistics).trim_end());
     }
@@ -276,13 +273,6 @@ fn write_trace(
             log.dropped()
         );
     }
-    Ok(())
-}
-
-fn write_statistics(file: &mut BufWriter<File>, statistics: &Statistics) -> anyhow::Result<()> {
-    serde_json::to_writer_pretty(&mut *file, statistics)?;
-    writeln!(file)?;
-    file.flush()?;
     Ok(())
 }
 

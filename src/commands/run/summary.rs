@@ -26,7 +26,7 @@ pub fn render(statistics: &Statistics) -> String {
     }
     out += &by_core(statistics);
     out += &by_program(statistics);
-    out += &contention::table(&statistics.contended_lines, "--stats-out");
+    out += &contention::table(&statistics.contended_lines, "--json");
     if let Some(rates) = &statistics.rates {
         let mut table = Table::new(&[("rate", Align::Left), ("value", Align::Right)]);
         for (name, value) in rates {

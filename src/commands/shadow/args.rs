@@ -7,6 +7,7 @@ use hps_sim_core::image::Isa;
 
 use super::examples;
 use super::native_args::RunArgs;
+use crate::cli::groups::nanoseconds;
 use crate::cli::{CoreKind, GuestArgs, isa};
 use crate::output::OutFolder;
 
@@ -43,18 +44,18 @@ pub struct SimulateArgs {
     pub load: f64,
     /// Instructions of a shadow
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub sample: u64,
-    /// Time between two signals of the monitor, in simulated nanoseconds [default: a twentieth of a shadow's life]
-    #[arg(long, value_name = "NS")]
-    pub period: Option<f64>,
+    pub length: u64,
+    /// Simulated time between two signals of the monitor [default: a twentieth of a shadow's life]
+    #[arg(long = "period", value_name = "TIME", value_parser = nanoseconds)]
+    pub period_ns: Option<f64>,
     /// Fork only where the program has come into a phase that shadows have not seen often enough
     #[arg(long)]
-    pub phases: bool,
+    pub by_phase: bool,
     /// Fork ever more rarely while shadows see the edges that shadows before them saw
-    #[arg(long, conflicts_with = "phases")]
+    #[arg(long, conflicts_with = "by_phase")]
     pub converge: bool,
     /// Shadows one behind the other: they see the whole run. Nothing is charged; on the chip, the program waits for contexts
-    #[arg(long, conflicts_with_all = ["load", "period", "phases", "converge"])]
+    #[arg(long, conflicts_with_all = ["load", "period_ns", "by_phase", "converge"])]
     pub end_to_end: bool,
     /// Where shadows run: host, on processors of their own, with costs charged by keys; chip, on other contexts of the
     /// machine, which share its caches and buses: what that costs is measured (--core cycle --machine cmp-4 or smt-2)
@@ -81,7 +82,7 @@ pub struct SimulateArgs {
     /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value, and with --streams data_stream): what shadows
     /// saw, and in `perfect` what there was
     #[arg(long, value_name = "DIR")]
-    pub save: Option<OutFolder>,
+    pub out: Option<OutFolder>,
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,

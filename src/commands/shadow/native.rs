@@ -44,8 +44,8 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
             .map(|percent| positive("--max-overhead", percent))
             .transpose()?
             .map(|percent| percent / 100.0),
-        sample: args.sample,
-        period: seconds("--period", args.period / 1000.0)?,
+        sample: args.length,
+        period: seconds("--period", args.period_ns / 1e9)?,
         policy: &policy,
         longest: seconds("--longest", args.longest)?,
         is_quiet: false,
@@ -68,7 +68,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .runs
         .map(|runs| cost(&request, &library, runs))
         .transpose()?;
-    if let Some(folder) = &args.save {
+    if let Some(folder) = &args.out {
         save(&session, folder, &args.command[0].to_string_lossy())?;
     }
     let facts = Facts::of(&session);
@@ -79,8 +79,8 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     for note in [no_shadow, session.costly_forks()].into_iter().flatten() {
         say!("hps: note: {note}");
     }
-    if let Some(path) = &args.json {
-        let value = json!({
+    if args.json.json.is_some() {
+        args.json.write(&json!({
             "format": "hps-shadow-native",
             "command": args.command.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>(),
             "version": hps_lab::VERSION,
@@ -92,9 +92,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
             "shadows": session.shadows,
             "whole": session.whole.as_ref().map(|(_, shadow)| shadow),
             "overhead": cost,
-        });
-        std::fs::write(path, serde_json::to_string_pretty(&value)? + "\n")
-            .with_context(|| format!("{} cannot be written", path.display()))?;
+        }))?;
     }
     Ok(session.code)
 }

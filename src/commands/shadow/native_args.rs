@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 
-use crate::output::{OutFile, OutFolder};
 use clap::Args;
+
+use crate::cli::groups::{JsonArgs, nanoseconds};
+use crate::output::OutFolder;
 
 /// `hps shadow run`.
 #[derive(Debug, Args)]
@@ -17,11 +19,10 @@ pub struct RunArgs {
     pub max_overhead: Option<f64>,
     /// Instructions of a shadow
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 60))]
-    pub sample: u64,
-    /// Processor time of the program between two signals of the monitor, in milliseconds; the kernel rounds it up to its
-    /// tick
-    #[arg(long, value_name = "MS", default_value_t = 4.0)]
-    pub period: f64,
+    pub length: u64,
+    /// Processor time of the program between two signals of the monitor; the kernel rounds it up to its tick
+    #[arg(long = "period", value_name = "TIME", default_value = "4ms", value_parser = nanoseconds)]
+    pub period_ns: f64,
     /// What becomes of system calls: paper, strict, pretend, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     pub policy: String,
@@ -29,10 +30,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub longest: f64,
     /// No shadows: the program itself runs instrumented, from start to end
-    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period", "end_to_end", "perfect", "runs"])]
+    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period_ns", "end_to_end", "perfect", "runs"])]
     pub full: bool,
     /// The program itself runs instrumented, and a shadow begins wherever one ends: they see the whole run
-    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period", "perfect", "runs"])]
+    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period_ns", "perfect", "runs"])]
     pub end_to_end: bool,
     /// Run the program once more, instrumented from start to end, and say how accurate the profiles of shadows are; its
     /// output goes nowhere then, and standard input is read from its begin if it is a file
@@ -47,10 +48,9 @@ pub struct RunArgs {
     /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value): what shadows saw, and
     /// with --full, --end-to-end or --perfect, in `perfect`, what there was
     #[arg(long, value_name = "DIR")]
-    pub save: Option<OutFolder>,
-    /// Write what the report says, and each shadow, as JSON
-    #[arg(long, value_name = "FILE.json")]
-    pub json: Option<OutFile>,
+    pub out: Option<OutFolder>,
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,

@@ -98,7 +98,7 @@ fn report(
     (outcome, truth): (&ShadowOutcome<'_>, &Profiles<'_>),
     more: &str,
 ) -> anyhow::Result<u8> {
-    if let Some(folder) = &args.save {
+    if let Some(folder) = &args.out {
         let of = (
             args.command.first().map_or("", String::as_str),
             program.image.hash.as_str(),
@@ -144,7 +144,7 @@ fn options(args: &SimulateArgs) -> anyhow::Result<ShadowOptions> {
     if args.load.is_nan() || args.load <= 0.0 {
         bail!("--load {}: give a number above 0", args.load);
     }
-    let mut options = ShadowOptions::at_load(args.load, args.sample);
+    let mut options = ShadowOptions::at_load(args.load, args.length);
     if let Some(file) = &args.costs {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("{}: cannot be read", file.display()))?;
@@ -158,8 +158,8 @@ fn options(args: &SimulateArgs) -> anyhow::Result<ShadowOptions> {
             options.costs.slowdown
         );
     }
-    let life = args.sample as f64 * options.costs.slowdown;
-    let period_ns = args.period.unwrap_or((life / 20.0).max(1000.0));
+    let life = args.length as f64 * options.costs.slowdown;
+    let period_ns = args.period_ns.unwrap_or((life / 20.0).max(1000.0));
     if period_ns.is_nan() || period_ns <= options.costs.signal_ns {
         bail!(
             "--period {period_ns}: give more than a signal takes, {} ns",
@@ -167,7 +167,7 @@ fn options(args: &SimulateArgs) -> anyhow::Result<ShadowOptions> {
         );
     }
     let load = args.load;
-    options.when = match (args.end_to_end, args.phases, args.converge) {
+    options.when = match (args.end_to_end, args.by_phase, args.converge) {
         (true, ..) => When::EndToEnd,
         (_, true, _) => When::Phase { load, period_ns },
         (_, _, true) => When::Convergence { load, period_ns },

@@ -11,6 +11,7 @@ use hps_shim::pace::Pace;
 use hps_sim_core::image::Isa;
 
 use super::examples;
+use crate::cli::groups::JsonArgs;
 use crate::cli::{GuestArgs, isa};
 use crate::output::{ExportArg, OutFile, OutFolder};
 
@@ -179,9 +180,8 @@ pub struct OutArgs {
     /// Write a report with pictures and all numbers into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<OutFolder>,
-    /// Write the result as JSON to this file
-    #[arg(long, value_name = "FILE.json")]
-    pub json: Option<OutFile>,
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 /// Files for other tools.
@@ -262,7 +262,7 @@ pub struct AttachArgs {
 pub struct OverheadArgs {
     /// Periods, as for `hps shim run`
     #[arg(
-        long = "periods",
+        long = "period",
         value_name = "PERIOD",
         value_delimiter = ',',
         default_value = "fast,100,200,400,800,1200,2500,5000,20000,184000"
@@ -320,9 +320,8 @@ pub struct AnalyzeArgs {
     /// Keep samples whose cycles per cycle are within this many per cent of 1
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     pub tolerance: f64,
-    /// Write the analysis as JSON to this file
-    #[arg(long, value_name = "FILE.json")]
-    pub json: Option<OutFile>,
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// The file
     pub samples: PathBuf,
 }

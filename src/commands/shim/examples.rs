@@ -70,7 +70,7 @@ much runs alone differ from each other: an overhead below it means nothing.
 
 Examples:
   hps shim overhead --out overhead             the built-in program, tags alone
-  hps shim overhead --periods fast,1200,50us -- ./prog arg
+  hps shim overhead --period fast,1200,50us -- ./prog arg
   hps shim dte --out dte                       with time stamps: the fraction that is kept
 ";
 

@@ -12,9 +12,9 @@ use hps_shim::spawn::Start;
 use hps_shim::stats::Estimate;
 
 use super::args::{MicrobenchArgs, OutArgs, OverheadArgs};
-use super::{observe, wish, write_json};
+use super::{observe, wish};
 use crate::progress;
-use crate::text::{Align, Table, print};
+use crate::text::{Align, Table};
 
 /// A mean and half its confidence interval.
 fn interval(estimate: &Estimate, digits: usize) -> String {
@@ -158,11 +158,9 @@ fn finish(
     text: &str,
     output: &OutArgs,
 ) -> anyhow::Result<u8> {
-    print(text)?;
+    output.json.print_text(text)?;
     let result = Measurement::new(machine, placement, ticks, kind);
-    if let Some(path) = &output.json {
-        write_json(path, &result)?;
-    }
+    output.json.write(&result)?;
     if let Some(folder) = &output.out {
         let value = serde_json::to_value(&result)?;
         let page = hps_plots::write_shim_report(folder, &value, text)?;

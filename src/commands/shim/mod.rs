@@ -10,12 +10,8 @@ mod observe;
 mod shown;
 mod simulate;
 
-use std::path::Path;
-
-use anyhow::Context;
 use hps_shim::machine::Machine;
 use hps_shim::placement::{Seat, Wish};
-use serde::Serialize;
 
 use crate::text::{print, wrapped};
 use args::{PlaceArgs, ShimCommand};
@@ -66,10 +62,4 @@ fn tolerance_ppm(percent: f64) -> anyhow::Result<u32> {
         anyhow::bail!("--tolerance {percent} is not between 0 and 100 per cent");
     }
     Ok((percent * 10_000.0).round() as u32)
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
-    std::fs::write(path, text + "\n")
-        .with_context(|| format!("{} cannot be written", path.display()))
 }

@@ -19,10 +19,9 @@ use hps_shim::spawn::Start;
 use hps_shim::summary;
 
 use super::args::{AnalyzeArgs, AttachArgs, ExportArgs, OutArgs, Preload, RunArgs, SampleArgs};
-use super::{annotate, found_calls, tolerance_ppm, wish, write_json};
+use super::{annotate, found_calls, tolerance_ppm, wish};
 use crate::commands::preloadable::{self, Wanting};
 use crate::export::{self, Export};
-use crate::text::print;
 
 fn request(args: &SampleArgs) -> anyhow::Result<Request> {
     let mode = if args.tally {
@@ -162,9 +161,7 @@ fn report(
         None => None,
     };
     say!("{}", listing.as_deref().unwrap_or(&text).trim_end());
-    if let Some(path) = &output.json {
-        write_json(path, &result)?;
-    }
+    output.json.write(&result)?;
     if !exports.is_empty() {
         export::write(&hps_shim::export::symbolized(&result), exports)?;
     }
@@ -189,11 +186,9 @@ pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
         analyzer.add(sample);
     }
     let analysis = analyzer.result();
-    print(&summary::of_analysis(&analysis))?;
-    if let Some(path) = &args.json {
-        let mut value = serde_json::to_value(&analysis)?;
-        value["format"] = "hps-shim-analysis".into();
-        write_json(path, &value)?;
-    }
+    args.json.print_text(&summary::of_analysis(&analysis))?;
+    let mut value = serde_json::to_value(&analysis)?;
+    value["format"] = "hps-shim-analysis".into();
+    args.json.write(&value)?;
     Ok(0)
 }

@@ -7,9 +7,10 @@ use clap::Args;
 use hps_shim::calls::Collector;
 use hps_sim_core::image::Isa;
 
+use crate::cli::groups::JsonArgs;
 use crate::cli::{GuestArgs, Size, isa};
 use crate::examples;
-use crate::output::{OutFile, OutFolder};
+use crate::output::OutFolder;
 
 /// `hps validate`.
 #[derive(Debug, Args)]
@@ -81,9 +82,8 @@ pub struct ValidateArgs {
     /// Folder for what is compiled
     #[arg(long, value_name = "DIR", default_value = "hps-validate")]
     pub out: OutFolder,
-    /// Write everything as JSON to this file
-    #[arg(long, value_name = "FILE.json")]
-    pub json: Option<OutFile>,
+    #[command(flatten)]
+    pub json: JsonArgs,
     #[command(flatten)]
     pub guest: GuestArgs,
     /// Programs that come with the project (all without any); for a pair its arguments, which begin

@@ -44,7 +44,7 @@ pub use self::args::ValidateArgs;
 use self::build::Compilers;
 use self::native::{Calls, Libraries, NativeProgram};
 use crate::cli::Size;
-use crate::{program, text};
+use crate::program;
 
 /// A program in both forms, and how it is run.
 struct Subject {
@@ -116,7 +116,7 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     if let Some(first) = comparisons.first() {
         out += &format!("\n{}", report::explanation(first.origin, first.isa));
     }
-    text::print(&out)?;
+    args.json.print_text(&out)?;
     if let Some(folder) = &args.report {
         for comparison in &comparisons {
             let folder = match comparisons.len() {
@@ -132,8 +132,7 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
             say!("report: {}", page.display());
         }
     }
-    if let Some(path) = &args.json {
-        let document = json!({
+    args.json.write(&json!({
             "format": "hps-validation",
             "version": env!("CARGO_PKG_VERSION"),
             "machine": settings.machine.as_ref().map(MachineConfig::to_ron),
@@ -141,15 +140,7 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
             "sparsity": settings.point.sparsity,
             "period": settings.pace.to_string(),
             "programs": comparisons,
-        });
-        let text = serde_json::to_string_pretty(&document)?;
-        std::fs::write(path, text + "\n").with_context(|| {
-            format!(
-                "{}: cannot be written; choose another file with --json",
-                path.display()
-            )
-        })?;
-    }
+    }))?;
     Ok(u8::from(comparisons.iter().any(|c| !c.same_output)))
 }
 

@@ -69,7 +69,7 @@ const tests = {
     const folder = mkdtempSync(join(tmpdir(), "hps-firefox-"));
     for (const name of ["bwt", "netsimplex", "ray"]) {
       const stats = join(folder, `${name}.json`);
-      execFileSync(hps, ["run", "--until", "300000", "--stats-out", stats, "--machine", "hps-4wide", "--no-files", name, "small"], { stdio: ["ignore", "ignore", "ignore"] });
+      execFileSync(hps, ["run", "--until", "300000", `--json=${stats}`, "--machine", "hps-4wide", "--no-files", name, "small"], { stdio: ["ignore", "ignore", "ignore"] });
       const wanted = JSON.parse(readFileSync(stats, "utf8"));
       const [found, took] = await page.evaluate(async (name) => {
         const setup = { program: { kind: "built_in", name, isa: "riscv64", size: "small" }, machine: "hps-4wide", keys: {}, productions: [], params: {}, limit: 300_000 };

@@ -375,7 +375,7 @@ export const looks = {
     // Under the same name, which lies on the program's stack.
     const folder = mkdtempSync(join(tmpdir(), "hps-drop-"));
     writeFileSync(join(folder, "dropped"), readFileSync(file));
-    const options = ["--until", "20000", "--stats-out", "stats.json", "--machine", "hps-4wide", "--no-files"];
+    const options = ["--until", "20000", "--json=stats.json", "--machine", "hps-4wide", "--no-files"];
     execFileSync(hps, ["run", ...options, "dropped"], { cwd: folder, stdio: ["ignore", "ignore", "ignore"] });
     assert.equal(await app(page, "app.summary.cycles"), JSON.parse(readFileSync(join(folder, "stats.json"), "utf8")).cycles);
     await page.context().close();
@@ -419,7 +419,7 @@ export const looks = {
       await settled(page);
       const found = await app(page, "[app.summary.instructions, app.summary.cycles]");
       const stats = join(mkdtempSync(join(tmpdir(), "hps-serve-")), "stats.json");
-      execFileSync(hps, ["run", "--until", "5000000", "--stats-out", stats, "--machine", "hps-4wide", file], { stdio: ["ignore", "ignore", "ignore"] });
+      execFileSync(hps, ["run", "--until", "5000000", `--json=${stats}`, "--machine", "hps-4wide", file], { stdio: ["ignore", "ignore", "ignore"] });
       const wanted = JSON.parse(readFileSync(stats, "utf8"));
       assert.deepEqual(found, [wanted.instructions, wanted.cycles]);
       // Forward, and back, at the end of the run.

@@ -38,7 +38,7 @@ const tests = {
       const stats = join(folder, `${name}.json`);
       const profile = join(folder, `${name}-profile.json`);
       const run = ["--machine", "hps-4wide", "--no-files", name, "small"];
-      execFileSync(hps, ["run", "--until", "300000", "--stats-out", stats, ...run], { stdio: ["ignore", "ignore", "ignore"] });
+      execFileSync(hps, ["run", "--until", "300000", `--json=${stats}`, ...run], { stdio: ["ignore", "ignore", "ignore"] });
       const watch = ["--with", "lci,tip", "--period", "997", "--json", profile];
       execFileSync(hps, ["profile", "--until", "300000", ...watch, ...run], { stdio: ["ignore", "ignore", "ignore"] });
       const wanted = JSON.parse(readFileSync(stats, "utf8"));

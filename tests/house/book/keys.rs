@@ -119,8 +119,8 @@ const KEYS: &[(&[&str], &[Source])] = &[
         &[
             ("src/commands/profile/json.rs", Names::Json),
             ("src/commands/profile/save.rs", Names::Json),
-            ("src/commands/profile/tables.rs", Names::Json),
-            ("src/commands/profile/collected.rs", Names::Json),
+            ("src/commands/collect/tables.rs", Names::Json),
+            ("src/commands/collect/mod.rs", Names::Json),
             (
                 "pipeline/src/model/observe.rs",
                 Names::Quoted("pub const ALL: [(EventSet"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hps_lab::{Faulted, FunctionalLoop, Lab, Program};
+use hps_lab::{Faulted, FunctionalLoop, Lab, Program, host};
 use hps_productions::point::COUNTER_MAX;
 use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint};
 use hps_profile::{
@@ -11,7 +11,7 @@ use hps_profile::{
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::symbols::Entries;
 
-use crate::host;
+use super::CollectionError;
 
 /// What is exact of a program.
 pub(super) struct Truth {
@@ -38,7 +38,7 @@ impl Truth {
         is_in_step.then(|| {
             format!(
                 "the fixed period of {} events is in step with the program's loops: with a period one event longer the \
-                 accuracy is {:.1}% instead of {:.1}%; --random-period is in step with none",
+                 accuracy is {:.1}% instead of {:.1}%",
                 point.period(),
                 100.0 * detuned,
                 100.0 * fixed
@@ -54,7 +54,7 @@ pub(super) fn exhaustive(
     point: SamplePoint,
     streams: &StreamConfig,
     tail_calls: &Option<Arc<Entries>>,
-) -> anyhow::Result<Truth> {
+) -> Result<Truth, CollectionError> {
     let (mut grid, exit_code) = if kind == ProfileKind::DataStream {
         let probe = GridProbe::with_memory(&[], Some(streams))?.on_threads(host::processors());
         watched(program, probe)?
@@ -109,7 +109,7 @@ pub(super) fn pairs(profiles: &PointProfiles) -> Profile<CallPair> {
 fn watched<const MEMORY: bool>(
     program: &Program,
     probe: GridProbe<MEMORY>,
-) -> anyhow::Result<(GridResult, i32)>
+) -> Result<(GridResult, i32), CollectionError>
 where
     NoEditor: FunctionalLoop<GridProbe<MEMORY>>,
 {

@@ -1,11 +1,12 @@
-//! The tools on a database.
+//! `hps dcpi report`: what samples of a database tell.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use hps_dcpi::analysis::{Analyst, Procedure, Summary};
-use hps_dcpi::report;
+use hps_dcpi::report as said;
 use hps_dcpi::samples::Event;
 use hps_lab::VERSION;
 use hps_profile::symbolized::{Column, Header};
@@ -14,10 +15,63 @@ use hps_profilers::views::{FunctionMap, symbolized_weights};
 use hps_sim_core::cfg::Code;
 use hps_sim_core::symbols::Function;
 
-use super::args::{CalcArgs, CfgArgs, DiffArgs, ExportArgs, ProfArgs, SetArgs, StatsArgs};
+use super::args::{ReportArgs, SetArgs, View};
 use super::collect::machine_of;
 use super::sets::{Set, contents, only, sets};
 use crate::text::print;
+
+/// Lines that are listed.
+const TOP: usize = 20;
+
+/// Reports what the options ask for.
+pub(super) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
+    if !args.export.is_empty() {
+        return export(args);
+    }
+    refuse_others(args)?;
+    let text = match args.view {
+        View::Prof if args.by_image => counted(args, |set, events| {
+            vec![said::by_image(set.name(), &set.stored.samples, events)]
+        })?,
+        View::Prof => counted(args, |set, events| {
+            said::by_procedure(set.image(), set.name(), &set.stored.samples, events)
+        })?,
+        View::Annotate => counted(args, |set, events| {
+            said::by_line(set.image(), set.name(), &set.stored.samples, events)
+        })?,
+        View::Calc => said::calc(&named(args)?),
+        View::Summary => said::summary(&summary(args)?),
+        View::Stats => stats(args)?,
+        View::Diff => difference(args)?,
+        View::Cfg => return cfg(args),
+        View::Page => return super::page::page(args),
+    };
+    print(&text)?;
+    Ok(0)
+}
+
+/// Refuses options that another view has.
+fn refuse_others(args: &ReportArgs) -> anyhow::Result<()> {
+    let of_one = [View::Calc, View::Summary, View::Cfg];
+    let given: [(&str, bool, &[View]); 4] = [
+        ("--by-image", args.by_image, &[View::Prof]),
+        ("--out", args.out.is_some(), &[View::Cfg, View::Page]),
+        ("PROCEDURE", args.procedure.is_some(), &of_one),
+        (
+            "a second --db",
+            args.set.db.len() > 1,
+            &[View::Stats, View::Diff],
+        ),
+    ];
+    for (option, is_given, views) in given {
+        if is_given && !views.contains(&args.view) {
+            let values = views.iter().filter_map(View::to_possible_value);
+            let names: Vec<String> = values.map(|v| v.get_name().to_string()).collect();
+            bail!("{option} goes with --as {}", names.join(" and --as "));
+        }
+    }
+    Ok(())
+}
 
 /// The events that any of these sets has.
 pub(super) fn events(sets: &[Set]) -> Vec<Event> {
@@ -25,41 +79,16 @@ pub(super) fn events(sets: &[Set]) -> Vec<Event> {
     Event::ALL.into_iter().filter(has).collect()
 }
 
-/// Samples by procedure or image.
-pub(super) fn prof(args: &ProfArgs) -> anyhow::Result<u8> {
+/// A table of samples, the most first.
+fn counted(
+    args: &ReportArgs,
+    lines_of: impl Fn(&Set, &[Event]) -> Vec<said::Line>,
+) -> anyhow::Result<String> {
     let sets = sets(&args.set)?;
     let events = events(&sets);
-    let mut lines = Vec::new();
-    for set in &sets {
-        let samples = &set.stored.samples;
-        if args.by_image {
-            lines.push(report::by_image(set.name(), samples, &events));
-        } else {
-            lines.extend(report::by_procedure(
-                set.image(),
-                set.name(),
-                samples,
-                &events,
-            ));
-        }
-    }
+    let mut lines: Vec<_> = sets.iter().flat_map(|set| lines_of(set, &events)).collect();
     lines.sort_by(|a, b| b.counts.cmp(&a.counts));
-    print(&report::prof(&lines, &events, args.top))?;
-    Ok(0)
-}
-
-/// Samples by source line.
-pub(super) fn annotate(args: &ProfArgs) -> anyhow::Result<u8> {
-    let sets = sets(&args.set)?;
-    let events = events(&sets);
-    let mut lines = Vec::new();
-    for set in &sets {
-        let samples = &set.stored.samples;
-        lines.extend(report::by_line(set.image(), set.name(), samples, &events));
-    }
-    lines.sort_by(|a, b| b.counts.cmp(&a.counts));
-    print(&report::prof(&lines, &events, args.top))?;
-    Ok(0)
+    Ok(said::prof(&lines, &events, args.top.unwrap_or(TOP)))
 }
 
 /// Analyzes procedures of the only set and gives them to a function.
@@ -79,9 +108,11 @@ pub(super) fn with_procedures<T>(
     )
 }
 
-/// The procedure of a name.
-fn one(set: &SetArgs, name: &str) -> anyhow::Result<Procedure> {
-    let set = only(set)?;
+/// The procedure that is named.
+fn named(args: &ReportArgs) -> anyhow::Result<Procedure> {
+    let name = args.procedure.as_deref();
+    let name = name.context("name a procedure; `hps dcpi report` lists them")?;
+    let set = only(&args.set)?;
     let Some(function) = set.image().symbols.function_named(name) else {
         let all = set.image().symbols.functions().iter();
         let mut similar: Vec<&str> = all
@@ -93,7 +124,7 @@ fn one(set: &SetArgs, name: &str) -> anyhow::Result<Procedure> {
             "{name}: {} has no such procedure{}{}",
             set.name(),
             if similar.is_empty() {
-                "; `hps dcpi prof` lists them"
+                "; `hps dcpi report` lists them"
             } else {
                 "; there are "
             },
@@ -112,34 +143,29 @@ fn one(set: &SetArgs, name: &str) -> anyhow::Result<Procedure> {
     )
 }
 
-/// A procedure by instruction, or where cycles go.
-pub(super) fn calc(args: &CalcArgs) -> anyhow::Result<u8> {
-    let text = match (&args.procedure, args.summary) {
-        (Some(name), false) => report::calc(&one(&args.set, name)?),
-        (Some(name), true) => report::summary(&Summary::of(&one(&args.set, name)?)),
-        (None, _) => {
-            let set = only(&args.set)?;
-            with_procedures(
-                &set,
-                |_| true,
-                |all| {
-                    let mut summary = Summary::default();
-                    all.iter().for_each(|p| summary.add(&Summary::of(p)));
-                    Ok(report::summary(&summary))
-                },
-            )?
-        }
-    };
-    print(&text)?;
-    Ok(0)
+/// Where cycles go, of the procedure that is named or of all.
+fn summary(args: &ReportArgs) -> anyhow::Result<Summary> {
+    if args.procedure.is_some() {
+        return Ok(Summary::of(&named(args)?));
+    }
+    let set = only(&args.set)?;
+    with_procedures(
+        &set,
+        |_| true,
+        |all| {
+            let mut summary = Summary::default();
+            all.iter().for_each(|p| summary.add(&Summary::of(p)));
+            Ok(summary)
+        },
+    )
 }
 
 /// Samples of cycles by procedure of some epochs of a database.
 fn procedures_of(folder: &Path, epochs: &[u32]) -> anyhow::Result<BTreeMap<String, u64>> {
     let args = SetArgs {
-        db: folder.to_path_buf(),
+        db: vec![folder.to_path_buf()],
         epoch: epochs.to_vec(),
-        image: None,
+        program: None,
     };
     let mut sum = BTreeMap::new();
     for set in sets(&args)? {
@@ -151,9 +177,9 @@ fn procedures_of(folder: &Path, epochs: &[u32]) -> anyhow::Result<BTreeMap<Strin
 }
 
 /// How samples vary over sets.
-pub(super) fn stats(args: &StatsArgs) -> anyhow::Result<u8> {
+fn stats(args: &ReportArgs) -> anyhow::Result<String> {
     let mut found = Vec::new();
-    match &args.databases[..] {
+    match &args.set.db[..] {
         [one] => {
             for epoch in hps_dcpi::database::Database::open(one)?.epochs()? {
                 if !contents(one, &[epoch])?.images.is_empty() {
@@ -170,25 +196,26 @@ pub(super) fn stats(args: &StatsArgs) -> anyhow::Result<u8> {
     if found.len() < 2 {
         bail!("statistics need two sets: collect with --new-epoch, or name several databases");
     }
-    print(&report::stats(&found, args.least, args.top))?;
-    Ok(0)
+    let top = args.top.unwrap_or(TOP);
+    Ok(said::stats(&found, args.least, top))
 }
 
 /// The difference of two databases.
-pub(super) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
-    let before = procedures_of(&args.before, &[])?;
-    let after = procedures_of(&args.after, &[])?;
-    print(&report::difference(&before, &after, args.top))?;
-    Ok(0)
+fn difference(args: &ReportArgs) -> anyhow::Result<String> {
+    let [before, after] = &args.set.db[..] else {
+        bail!("--as diff: name two databases, the one before first: --db DIR --db DIR");
+    };
+    let (before, after) = (procedures_of(before, &[])?, procedures_of(after, &[])?);
+    Ok(said::difference(&before, &after, args.top.unwrap_or(TOP)))
 }
 
 /// The graph of a procedure.
-pub(super) fn cfg(args: &CfgArgs) -> anyhow::Result<u8> {
-    let procedure = one(&args.set, &args.procedure)?;
+fn cfg(args: &ReportArgs) -> anyhow::Result<u8> {
+    let procedure = named(args)?;
     let is_picture = (args.out.as_ref()).is_some_and(|p| p.extension().is_some_and(|e| e == "svg"));
     let text = match is_picture {
-        true => report::drawing(&procedure),
-        false => report::dot(&procedure),
+        true => said::drawing(&procedure),
+        false => said::dot(&procedure),
     };
     match &args.out {
         Some(path) => std::fs::write(path, text)
@@ -199,8 +226,8 @@ pub(super) fn cfg(args: &CfgArgs) -> anyhow::Result<u8> {
 }
 
 /// Samples in the formats of other tools.
-pub(super) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
-    let exports = crate::export::parse_all(&args.files)?;
+fn export(args: &ReportArgs) -> anyhow::Result<u8> {
+    let exports = crate::export::parse_all(&args.export)?;
     let set = only(&args.set)?;
     let Some(counts) = set.stored.samples.of(args.event) else {
         bail!("--event {}: it was not sampled", args.event.name());
@@ -212,7 +239,7 @@ pub(super) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
         version: VERSION.to_string(),
         machine: stored.machine_name.clone(),
         core: "cycle".to_string(),
-        command: format!("hps dcpi export --event {}", args.event.name()),
+        command: format!("hps dcpi report --event {} --export", args.event.name()),
         clock_mhz: Some(f64::from(machine_of(stored)?.clock_mhz)),
     };
     let column = Column::new(format!("{}_samples", args.event.name()), "count");

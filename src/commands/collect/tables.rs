@@ -2,24 +2,17 @@
 
 use std::io::Write;
 
-use hps_productions::{CollectedProfile, Collector, CollectorError, Tables, TablesOf};
+use hps_productions::{Tables, TablesOf};
 use hps_profile::{Profile, ProfileKey};
-use hps_sim_core::process::Process;
 use serde_json::{Value, json};
 
-use crate::cli::{ProfileArgs, TablesKind};
+use crate::cli::{CollectArgs, TablesKind};
 
 /// Members of a table that are printed in its line.
 const TOP: usize = 3;
 
-/// What one table holds, and whose it is.
-pub(super) struct Table {
-    pub owner: String,
-    pub collected: CollectedProfile,
-}
-
 /// Whose tables the handlers write on a machine with so many hardware contexts.
-pub(super) fn asked(args: &ProfileArgs, contexts: usize) -> Tables {
+pub(super) fn asked(args: &CollectArgs, contexts: usize) -> Tables {
     let several = contexts > 1;
     let of = match args.tables {
         Some(TablesKind::Context) => TablesOf::Context,
@@ -32,35 +25,6 @@ pub(super) fn asked(args: &ProfileArgs, contexts: usize) -> Tables {
         contexts,
         ..Tables::default()
     }
-}
-
-/// The tables that were written to; none where all is in one.
-pub(super) fn read(collector: &Collector, process: &Process) -> Result<Vec<Table>, CollectorError> {
-    let tables = collector.tables();
-    let owner: Box<dyn Fn(usize) -> String> = match tables.of {
-        TablesOf::All => return Ok(Vec::new()),
-        TablesOf::Context => Box::new(|number| format!("context {number}")),
-        TablesOf::Thread => {
-            let owners = process.os.thread_table_owners();
-            let last = tables.threads - 1;
-            Box::new(move |number| match owners.get(number) {
-                Some(tid) if number == last => format!("threads from {tid} on"),
-                Some(tid) => format!("thread {tid}"),
-                None => format!("table {number}"),
-            })
-        }
-    };
-    let all = collector.read_tables(&process.mem)?.into_iter();
-    let table = |(number, collected)| Table {
-        owner: owner(number),
-        collected,
-    };
-    let is_used = |table: &Table| match &table.collected {
-        CollectedProfile::Method { addresses, .. } => addresses.total() > 0,
-        CollectedProfile::CallPair { call_pairs, .. } => call_pairs.total() > 0,
-        CollectedProfile::DataStream(_) | CollectedProfile::Nothing => false,
-    };
-    Ok(all.enumerate().map(table).filter(is_used).collect())
 }
 
 /// A line for each table: its weight, and its heaviest members.

@@ -1,17 +1,14 @@
-//! `hps profilers`: what profilers there are.
+//! `hps leaderboard --list`: what profilers there are.
 
 use hps_experiments::leaderboard::{self, Cost};
 
-use super::leaderboard::args::ProfilersArgs;
-use crate::text::{Align, Table, print};
+use super::args::LeaderboardArgs;
+use crate::text::{Align, Table};
 
 /// Lists them.
-pub fn profilers(args: &ProfilersArgs) -> anyhow::Result<u8> {
+pub fn list(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     let all = leaderboard::all();
-    if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&all)?))?;
-        return Ok(0);
-    }
+    args.json.write(&all)?;
     let mut table = Table::new(&[
         ("name", Align::Left),
         ("cost", Align::Left),
@@ -38,6 +35,7 @@ pub fn profilers(args: &ProfilersArgs) -> anyhow::Result<u8> {
         table.row(cells.map(str::to_string));
     }
     let native = "on the machine itself: `hps shim run`, `hps shadow run`";
-    print(&format!("{}\n{native}\n", table.render()))?;
+    args.json
+        .print_text(&format!("{}\n{native}\n", table.render()))?;
     Ok(0)
 }
