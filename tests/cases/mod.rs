@@ -10,6 +10,7 @@ mod contexts;
 mod cores;
 mod counters;
 mod descriptors;
+mod dynamic;
 mod files;
 mod hostile;
 mod hosts;

@@ -260,7 +260,10 @@ pub struct Linux {
     started: Option<Started>,
     listings: Listings,
     refusals: Refusals,
+    /// Where the program's file lies, as the guest sees it.
     exe: Vec<u8>,
+    /// The path under which the program was started.
+    file_name: Vec<u8>,
     umask: u32,
     /// Whose all files are.
     owner: Owner,
@@ -378,6 +381,7 @@ impl Linux {
             listings: Listings::default(),
             refusals: Refusals::default(),
             exe,
+            file_name: name.as_bytes().to_vec(),
             umask: 0o022,
             owner: config.owner,
             credentials: Credentials::of(config.owner),
@@ -428,6 +432,17 @@ impl Linux {
         self.abi.trampoline()
     }
 
+    /// Says where the first program's file lies under the root, behind links, if it does.
+    pub(crate) fn locate_first_program(&mut self, file_name: &str) {
+        let place = self.resolve(tree::AT_FDCWD as u64, file_name.as_bytes(), true);
+        if let (Ok(place), Some(root)) = (place, &self.root)
+            && place.node.is_some()
+            && let Ok(path) = root.path_at(&place.entrance)
+        {
+            self.exe = path.text();
+        }
+    }
+
     /// Says what was started, which the files in `/proc` tell of.
     pub(crate) fn set_started(&mut self, started: Started) {
         self.started = Some(started);
@@ -435,12 +450,9 @@ impl Linux {
 
     /// The file name of the program, as the first thread's name.
     pub(crate) fn first_name(&self) -> [u8; Thread::NAME_BYTES] {
-        let start = self
-            .exe
-            .iter()
-            .rposition(|&b| b == b'/')
-            .map_or(0, |at| at + 1);
-        let name = &self.exe[start..];
+        let name = &self.file_name[..];
+        let start = name.iter().rposition(|&b| b == b'/');
+        let name = &name[start.map_or(0, |at| at + 1)..];
         let len = name.len().min(Thread::NAME_BYTES - 1);
         let mut padded = [0; Thread::NAME_BYTES];
         padded[..len].copy_from_slice(&name[..len]);
