@@ -14,7 +14,7 @@ use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Owner, Stdin};
 use hps_workloads::{Size, suite};
 
-use crate::cli::{GuestArgs, RegionArgs};
+use crate::cli::{GuestArgs, RegionArgs, Writable};
 
 /// What the options give to a program; streams pass through.
 pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
@@ -29,12 +29,13 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
         _ if guest.no_files => Files::None,
         Some(root) => Files::Under {
             root: root.clone(),
-            writable: guest.writable,
+            writable: guest.writable.is_some(),
         },
         None => Files::WorkingFolder,
     };
     Ok(GuestOptions {
         files,
+        scratch: (guest.writable == Some(Writable::Scratch)).then(std::env::temp_dir),
         cwd: guest.cwd.clone(),
         env,
         seed: guest.seed,
@@ -201,7 +202,7 @@ pub fn seen_once(
             program
         }
     };
-    if program.process.writable {
+    if program.process.writable && program.process.scratch.is_none() {
         bail!("--writable: the program runs more than once, and would find its own changes");
     }
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());

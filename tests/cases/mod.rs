@@ -25,6 +25,7 @@ mod parts;
 mod processes;
 mod profiled_threads;
 mod profiles;
+mod scratch;
 mod signals;
 mod slurm;
 mod stores;

@@ -55,6 +55,11 @@ mod readiness;
 mod record;
 pub mod refusals;
 mod schedule;
+#[cfg(not(target_family = "wasm"))]
+mod scratch;
+#[cfg(target_family = "wasm")]
+#[path = "scratch_absent.rs"]
+mod scratch;
 mod shared_mappings;
 mod shared_names;
 mod signal_calls;
@@ -348,6 +353,16 @@ impl Linux {
                 remedy: "name a folder that exists and can be read",
             })?),
         };
+        let root = match (root, &config.scratch) {
+            (Some(root), Some(parent)) => {
+                Some(root.copied(parent).map_err(|cause| LoadError::Config {
+                    place: "scratch",
+                    problem: format!("{}: {cause}", parent.display()),
+                    remedy: "name a folder in which files can be made",
+                })?)
+            }
+            (root, _) => root,
+        };
         let cwd = match &root {
             None => None,
             Some(root) => Some(starting_folder(root, &config.cwd)?),
@@ -430,6 +445,18 @@ impl Linux {
     #[must_use]
     pub fn trampoline(&self) -> &'static [u8] {
         self.abi.trampoline()
+    }
+
+    /// Puts the copy of the root folder that the program has worked on to a place of the host, where nothing or an empty
+    /// folder is; all that the program has not looked at comes into it ([`ProcessConfig::scratch`]).
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn keep_scratch(&self, place: &std::path::Path) -> std::io::Result<()> {
+        match self.root.as_ref().and_then(Root::scratch) {
+            Some(scratch) => scratch.keep(place),
+            None => Ok(()),
+        }
     }
 
     /// Says where the first program's file lies under the root, behind links, if it does.

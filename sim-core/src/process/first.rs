@@ -31,7 +31,11 @@ impl FirstProgram {
             return Ok(None);
         };
         // The calls of an instruction set make no difference before the program runs.
-        let mut os = Linux::new(Isa::Riscv64, OsInterface::Linux, config, name, 0)?;
+        let looks = ProcessConfig {
+            scratch: None,
+            ..config.clone()
+        };
+        let mut os = Linux::new(Isa::Riscv64, OsInterface::Linux, &looks, name, 0)?;
         let mut given = Given::of(config, &config.args)?;
         let mut env = config.env.iter();
         let path = env.find(|(name, _)| name == "PATH");

@@ -55,6 +55,9 @@ pub struct ProcessConfig {
     pub cwd: String,
     /// The guest may change files under the root.
     pub writable: bool,
+    /// The guest works on a copy of the root, which stays as it is. The copy is a new folder in this folder of the host,
+    /// and is removed in the end unless [`Linux::keep_scratch`] is asked to keep it.
+    pub scratch: Option<PathBuf>,
     /// How threads share a hardware context.
     pub threads: ThreadRules,
     /// Seed of all randomness that the guest can see.
@@ -91,6 +94,7 @@ impl Default for ProcessConfig {
             root: None,
             cwd: "/".to_string(),
             writable: false,
+            scratch: None,
             threads: ThreadRules::default(),
             seed: 0,
             memory_limit_bytes: Memory::DEFAULT_LIMIT_BYTES,

@@ -347,7 +347,7 @@ impl Linux {
         if self.credentials.access(mode, self.owner, false) & 1 == 0 {
             return refused("it is not executable (chmod +x)");
         }
-        Ok(node.open(OFlags::RDONLY)?)
+        Ok(self.root()?.open(node, OFlags::RDONLY)?)
     }
 
     /// The bytes of a program's file that are needed of it; `None` if its headers do not say so.
