@@ -1,6 +1,7 @@
 //! The command line.
 
 mod collect;
+mod files;
 pub mod groups;
 pub mod help;
 pub mod old;
@@ -29,6 +30,7 @@ use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
 
 pub use collect::{CollectArgs, Kind, TablesKind};
+pub use files::Writable;
 pub use parts::PartArgs;
 pub use profile::ProfileArgs;
 pub use studies::{Paper, ReproduceArgs, SweepArgs};
@@ -192,9 +194,10 @@ pub struct GuestArgs {
     /// Give the program no files
     #[arg(long, conflicts_with_all = ["root", "cwd"])]
     pub no_files: bool,
-    /// Let the program change files under the root
-    #[arg(long, requires = "root")]
-    pub writable: bool,
+    /// Let the program change files: under the root, or in a copy of it that is thrown away in the end (`scratch`), so that
+    /// one root serves many runs side by side. A file is copied when the program first opens it
+    #[arg(long, value_name = "WHERE", requires = "root", num_args = 0..=1, require_equals = true, default_missing_value = "root")]
+    pub writable: Option<Writable>,
     /// User as which the program runs, and whose all files are; 0 is root, who has all capabilities
     #[arg(long, value_name = "UID", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(..=4_294_967_294))]
     pub uid: u32,
@@ -312,6 +315,10 @@ pub struct RunArgs {
     pub guest: GuestArgs,
     #[command(flatten)]
     pub json: groups::JsonArgs,
+    /// Keep the copy of the root that the program works on (--writable=scratch, which this implies), whole, as this folder,
+    /// which does not exist yet or is empty
+    #[arg(long, value_name = "DIR", requires = "root")]
+    pub scratch: Option<PathBuf>,
     /// Print statistics on standard error when the program ends
     #[arg(long)]
     pub stats: bool,

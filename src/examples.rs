@@ -57,6 +57,9 @@ Examples:
       Assembly text; hps analyze loop.s says what limits its loop.
   hps run ./my-program file.txt
       A file of the working folder, which the program sees as `/` and can only read.
+  hps run --root trixie --writable=scratch python3 script.py
+      A program of a root folder with its loader and libraries, looked up by the program's PATH; what it writes is kept
+      aside and thrown away (--scratch DIR keeps it).
   hps run --machine hps-4wide --stats --skip 1000000 --until 500000 lz small
       Half a million instructions behind the first million, which run functionally (--from and --until take functions,
       too, and --between-markers what the program marks with workloads/include/hps_region.h; with

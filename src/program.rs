@@ -17,7 +17,7 @@ use hps_workloads::{Size, suite};
 use rustix::fs::FileType;
 
 use crate::cli::groups::SubjectArgs;
-use crate::cli::{GuestArgs, RegionArgs};
+use crate::cli::{GuestArgs, RegionArgs, Writable};
 
 /// What the options give to a program; streams pass through.
 pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
@@ -32,12 +32,13 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
         _ if guest.no_files => Files::None,
         Some(root) => Files::Under {
             root: root.clone(),
-            writable: guest.writable,
+            writable: guest.writable.is_some(),
         },
         None => Files::WorkingFolder,
     };
     Ok(GuestOptions {
         files,
+        scratch: (guest.writable == Some(Writable::Scratch)).then(std::env::temp_dir),
         cwd: guest.cwd.clone(),
         env,
         seed: guest.seed,
@@ -88,15 +89,18 @@ pub fn own_programs(
     paths.iter().map(own).collect()
 }
 
-/// The program of a file, the one of that name that comes with the project, or the one that `hps programs build` has
-/// built, with its arguments and what it gets from outside. A program that was built takes `small` or `large`, or
-/// nothing for small, for its own arguments, files and input.
+/// The program of a name in the folder of `--root`, the one of a file, the one of that name that comes with the project, or
+/// the one that `hps programs build` has built, with its arguments and what it gets from outside. A program that was built
+/// takes `small` or `large`, or nothing for small, for its own arguments, files and input.
 pub fn find(
     name: &str,
     isa: Option<Isa>,
     arguments: &[String],
     guest: &GuestOptions,
 ) -> anyhow::Result<Program> {
+    if let Some(program) = under_root(name, isa, arguments, guest)? {
+        return Ok(program);
+    }
     let mut program = match Program::find(name, isa) {
         Err(LabError::UnknownProgram { name, known }) => {
             return match of_suite(&name, isa, arguments, guest)? {
@@ -113,6 +117,33 @@ pub fn find(
         say!("hps: warning: {}: {refusal}", program.name);
     }
     Ok(program)
+}
+
+/// The program of a name in the folder of `--root`, if that has one. A relative path is first one of the host.
+fn under_root(
+    name: &str,
+    isa: Option<Isa>,
+    arguments: &[String],
+    guest: &GuestOptions,
+) -> anyhow::Result<Option<Program>> {
+    let Files::Under { root, .. } = &guest.files else {
+        return Ok(None);
+    };
+    let is_relative = name.contains('/') && !name.starts_with('/');
+    let is_hosts =
+        name.contains('/') && root.canonicalize().is_ok_and(|root| root == Path::new("/"));
+    if is_hosts || is_relative && Path::new(name).exists() {
+        return Ok(None);
+    }
+    let args = [&[name.to_string()], arguments].concat();
+    let found = Program::under_root(guest.process_config(args), isa)?;
+    if found.is_none() && name.contains('/') && !Path::new(name).exists() {
+        bail!(
+            "{name}: there is no such program under {} (--root), nor on this host; name it as the program will see it",
+            root.display()
+        );
+    }
+    Ok(found)
 }
 
 /// The program of assembly text in a file, with its arguments and what it gets from outside.
@@ -203,12 +234,19 @@ pub fn seen_once(
     guest: &GuestArgs,
 ) -> anyhow::Result<Program> {
     let (name, arguments) = command.split_first().context("a program is named")?;
-    let mut program = Program::find(name, isa)?;
-    let mut all = std::mem::take(&mut program.process.args);
-    all.truncate(1);
-    all.extend(arguments.iter().cloned());
-    program.process = guest_options(guest)?.process_config(all);
-    if program.process.writable {
+    let options = guest_options(guest)?;
+    let mut program = match under_root(name, isa, arguments, &options)? {
+        Some(program) => program,
+        None => {
+            let mut program = Program::find(name, isa)?;
+            let mut all = std::mem::take(&mut program.process.args);
+            all.truncate(1);
+            all.extend(arguments.iter().cloned());
+            program.process = options.process_config(all);
+            program
+        }
+    };
+    if program.process.writable && program.process.scratch.is_none() {
         bail!("--writable: the program runs more than once, and would find its own changes");
     }
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());

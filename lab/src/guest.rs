@@ -74,6 +74,9 @@ impl GuestLimits {
 pub struct GuestOptions {
     /// The files that the program sees.
     pub files: Files,
+    /// The program works on a copy of its root folder, which stays as it is. The copy is in a new folder in this one, and is
+    /// removed in the end unless [`Linux::keep_scratch`](hps_sim_core::os::Linux::keep_scratch) keeps it.
+    pub scratch: Option<PathBuf>,
     /// The folder that the program starts in, as the program sees it. `None`: the host's working folder
     /// if it lies under the root, else `/`.
     pub cwd: Option<String>,
@@ -108,7 +111,8 @@ impl GuestOptions {
             env: self.env.clone(),
             cwd: cwd.unwrap_or_else(|| "/".to_string()),
             root,
-            writable,
+            writable: writable || self.scratch.is_some(),
+            scratch: self.scratch.clone(),
             seed: self.seed,
             owner: self.owner,
             start_seconds: self.start_seconds.unwrap_or(EPOCH_SECONDS),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_sim_core::process::{DEFAULT_PATH, FirstProgram, Process, ProcessConfig};
 #[cfg(not(target_family = "wasm"))]
 use hps_workloads::suite::Built;
 use hps_workloads::{Size, Workload, sha256_hex};
@@ -77,6 +77,33 @@ impl Program {
     pub fn find(name: &str, isa: impl Into<Option<Isa>>) -> Result<Program, LabError> {
         let image = find_image(name, isa.into())?;
         Ok(Program::of_image(name, image))
+    }
+
+    /// The program of a name in the root folder of a configuration, whose first argument it is: a path as the program sees
+    /// it, or a name that is looked for in the folders of its `PATH`. A program that is found by a name gets the `PATH`
+    /// that found it. `None` if the root has no such file.
+    ///
+    /// # Errors
+    /// The file is no program that can run, or one for another instruction set.
+    pub fn under_root(
+        mut process: ProcessConfig,
+        isa: impl Into<Option<Isa>>,
+    ) -> Result<Option<Program>, LabError> {
+        let Some(found) = FirstProgram::find(&process)? else {
+            return Ok(None);
+        };
+        let name = process.args[0].clone();
+        let image = of_isa(&name, found.image, isa.into())?;
+        if !name.contains('/') && !process.env.iter().any(|(name, _)| name == "PATH") {
+            let path = ("PATH".to_string(), DEFAULT_PATH.to_string());
+            process.env.push(path);
+        }
+        process.args = found.args;
+        process.file_name = Some(found.file_name);
+        Ok(Some(Program {
+            process,
+            ..Program::of_image(&name, image)
+        }))
     }
 
     /// A program of an image that is there already, without arguments but its name.
@@ -236,13 +263,22 @@ fn find_image(name: &str, isa: Option<Isa>) -> Result<Arc<ProgramImage>, LabErro
         });
     }
     let image = ProgramImage::load(Path::new(name))?;
+    of_isa(name, Arc::new(image), isa)
+}
+
+/// The image, if it is for the instruction set that was asked for.
+fn of_isa(
+    name: &str,
+    image: Arc<ProgramImage>,
+    isa: Option<Isa>,
+) -> Result<Arc<ProgramImage>, LabError> {
     match isa {
         Some(wanted) if wanted != image.isa => Err(LabError::WrongIsa {
             name: name.to_string(),
             found: image.isa,
             wanted,
         }),
-        _ => Ok(Arc::new(image)),
+        _ => Ok(image),
     }
 }
 

@@ -122,7 +122,7 @@ fn wrong_files_are_named() {
             others: vec![(3, 0)],
             ..Elf::default()
         },
-        &["PT_INTERP", "-static"],
+        &["PT_INTERP", "size", "damaged"],
     );
     refused(
         &Elf {

@@ -20,7 +20,8 @@ impl Isa {
     /// Both of them.
     pub const BOTH: [Isa; 2] = [Isa::Riscv64, Isa::Alpha];
 
-    fn prefix(self) -> &'static str {
+    /// The prefix of its cross compiler, and the name of the folder of its libraries in `/usr`.
+    pub fn prefix(self) -> &'static str {
         match self {
             Isa::Riscv64 => "riscv64-linux-gnu",
             Isa::Alpha => "alpha-linux-gnu",
@@ -56,6 +57,20 @@ pub fn sources() -> PathBuf {
 /// If the cross compiler is missing or refuses the source.
 #[track_caller]
 pub fn build(isa: Isa, source: &str, flags: &[&str]) -> String {
+    compile(isa, source, &["-static"], flags)
+}
+
+/// Like [`build`], but dynamically linked; a library with `-shared`.
+///
+/// # Panics
+/// If the cross compiler is missing or refuses the source.
+#[track_caller]
+pub fn build_dynamic(isa: Isa, source: &str, flags: &[&str]) -> String {
+    compile(isa, source, &[], &[&["-DDYNAMIC"], flags].concat())
+}
+
+#[track_caller]
+fn compile(isa: Isa, source: &str, link: &[&str], flags: &[&str]) -> String {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     let path = sources().join(source);
     let written = path.metadata().and_then(|m| m.modified()).expect(source);
@@ -85,7 +100,8 @@ pub fn build(isa: Isa, source: &str, flags: &[&str]) -> String {
     let compiler = format!("{}-{language}", isa.prefix());
     let done = Command::new(&compiler)
         .args(isa.linker_flags())
-        .args(["-static", "-o"])
+        .args(link)
+        .arg("-o")
         .arg(&part)
         .arg(&path)
         .args(flags)

@@ -194,7 +194,7 @@ fn ten_first_mistakes_each_get_a_clear_line() {
             &["run", "nosuch"],
             "neither a file nor a program that comes with the project",
         ),
-        (&["run", "prog.c"], "link it statically"),
+        (&["run", "prog.c"], "build the program for riscv64"),
         (&["run", "./native"], "not for RISC-V and not for Alpha"),
         (&["run", "."], "Is a directory"),
         (

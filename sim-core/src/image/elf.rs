@@ -27,14 +27,19 @@ const EM_ALPHA: u16 = 0x9026;
 /// What to do with a file that is none of these programs.
 const fn remedy(isa: Option<Isa>) -> &'static str {
     match isa {
-        None => {
-            "build the program for riscv64 or alpha Linux and link it statically (-static or, for riscv64, -static-pie)"
-        }
-        Some(Isa::Riscv64) => {
-            "build the program for riscv64 Linux and link it statically (-static or -static-pie)"
-        }
-        Some(Isa::Alpha) => "build the program for alpha Linux and link it statically (-static)",
+        None => "build the program for riscv64 or alpha Linux",
+        Some(Isa::Riscv64) => "build the program for riscv64 Linux",
+        Some(Isa::Alpha) => "build the program for alpha Linux",
     }
+}
+
+/// What a file is loaded for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// To be run.
+    Program,
+    /// To load a dynamic program (`ld.so`).
+    Interpreter,
 }
 
 /// What the loader needs of a file.
@@ -47,6 +52,8 @@ pub(super) struct Layout {
     pub load_bias: u64,
     pub has_executable_stack: bool,
     pub lacking: Option<Lacking>,
+    /// The path of the loader that a dynamic program asks for.
+    pub interpreter: Option<Vec<u8>>,
 }
 
 /// Builds errors that name the file.
@@ -139,7 +146,7 @@ pub(super) fn needed_bytes<E>(
     Some(end.max(header.e_phoff + u64::from(header.e_phnum) * PROGRAM_HEADER_BYTES as u64))
 }
 
-pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
+pub(super) fn parse(bytes: &[u8], file: &str, role: Role) -> Result<Layout, LoadError> {
     let mut check = Check { file, isa: None };
     check_ident(bytes, &check)?;
     let header =
@@ -149,8 +156,17 @@ pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
     let is_pie = check_header(&header, &check)?;
     let headers = program_headers(bytes, &header, &check)?;
     check_kinds(&headers, &check)?;
-    let load_bias = if is_pie { layout::PIE_BASE } else { 0 };
     let page_bytes = OsInterface::Linux.page_bytes(isa);
+    let load_bias = match role {
+        _ if !is_pie => 0,
+        Role::Program => layout::PIE_BASE,
+        Role::Interpreter => interpreter_base(&headers, page_bytes, &check)?,
+    };
+    let interpreter = match role {
+        Role::Program => interpreter(bytes, &headers, &check)?,
+        // A loader is loaded by nobody else.
+        Role::Interpreter => None,
+    };
     let segments = segments(bytes, &headers, load_bias, page_bytes, &check)?;
     let entry = entry(&header, isa, load_bias, &segments, &check)?;
     let addr = table_address(&header, &headers, load_bias, &segments);
@@ -166,6 +182,7 @@ pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
         is_pie,
         load_bias,
         lacking: lacking(bytes, &headers, isa),
+        interpreter,
         has_executable_stack: headers.iter().any(|h| {
             h.p_type == program_header::PT_GNU_STACK && h.p_flags & program_header::PF_X != 0
         }),
@@ -295,13 +312,6 @@ fn program_headers(
 }
 
 fn check_kinds(headers: &[ProgramHeader], check: &Check<'_>) -> Result<(), LoadError> {
-    if headers
-        .iter()
-        .any(|h| h.p_type == program_header::PT_INTERP)
-    {
-        let problem = "dynamically linked: it asks for an interpreter (ld.so)".to_owned();
-        return Err(check.wrong("program headers, PT_INTERP", problem));
-    }
     if !headers.iter().any(|h| h.p_type == program_header::PT_LOAD) {
         return Err(check.wrong(
             "program headers",
@@ -309,6 +319,58 @@ fn check_kinds(headers: &[ProgramHeader], check: &Check<'_>) -> Result<(), LoadE
         ));
     }
     Ok(())
+}
+
+/// The path that `PT_INTERP` names, checked as Linux does (`fs/binfmt_elf.c`, `load_elf_binary`).
+fn interpreter(
+    bytes: &[u8],
+    headers: &[ProgramHeader],
+    check: &Check<'_>,
+) -> Result<Option<Vec<u8>>, LoadError> {
+    const PATH_MAX: u64 = 4096;
+    let is_interpreter = |h: &&ProgramHeader| h.p_type == program_header::PT_INTERP;
+    let Some(header) = headers.iter().find(is_interpreter) else {
+        return Ok(None);
+    };
+    let damaged = |problem: &str| check.damaged("program headers, PT_INTERP", problem);
+    if !(2..=PATH_MAX).contains(&header.p_filesz) {
+        return Err(damaged("its size is not that of a path"));
+    }
+    let end = header.p_offset.checked_add(header.p_filesz);
+    let text = end.and_then(|end| bytes.get(header.p_offset as usize..end as usize));
+    let text = text.ok_or_else(|| damaged("it reaches behind the end of the file"))?;
+    match text.split_last() {
+        Some((0, _)) => {
+            let len = text.iter().position(|byte| *byte == 0).unwrap_or(0);
+            Ok(Some(text[..len].to_vec()))
+        }
+        _ => Err(damaged("the path has no end")),
+    }
+}
+
+/// What is added to the addresses of a loader, so that it ends where `mmap` begins to hand out addresses.
+fn interpreter_base(
+    headers: &[ProgramHeader],
+    page_bytes: u64,
+    check: &Check<'_>,
+) -> Result<u64, LoadError> {
+    const MAX_ALIGN: u64 = 1 << 21;
+    let loaded = || {
+        headers
+            .iter()
+            .filter(|h| h.p_type == program_header::PT_LOAD)
+    };
+    let end = loaded().map(|h| h.p_vaddr.saturating_add(h.p_memsz)).max();
+    let align = loaded().map(|h| h.p_align).filter(|a| a.is_power_of_two());
+    let align = align.max().unwrap_or(0).clamp(page_bytes, MAX_ALIGN);
+    let most = layout::MMAP_TOP - layout::MMAP_FLOOR;
+    match end {
+        Some(end) if end <= most => {
+            let base = layout::MMAP_TOP - end;
+            Ok(base - base % align)
+        }
+        _ => Err(check.damaged("PT_LOAD segments", "they are too large for a loader")),
+    }
 }
 
 /// The extensions that the file says it is built for and that do not exist here.
@@ -387,7 +449,12 @@ fn segment(
     let (Some(addr), Some(end)) = (addr, end) else {
         return Err(check.damaged(place("p_vaddr"), "address and size overflow 64 bits"));
     };
-    if !layout::is_image_range(addr, end) {
+    let is_loader = bias >= layout::MMAP_FLOOR;
+    let fits = match is_loader {
+        true => layout::is_loader_range(addr, end),
+        false => layout::is_image_range(addr, end),
+    };
+    if !fits {
         let problem = format!(
             "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x} and {:#x}..{:#x}, where programs can be placed",
             layout::LOWEST,

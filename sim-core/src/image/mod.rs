@@ -1,10 +1,11 @@
-//! Programs: ELF64 executables for Linux on RISC-V and Alpha, static or static-PIE, and static ECOFF
-//! executables for OSF/1 on Alpha, checked and taken apart.
+//! Programs: ELF64 executables for Linux on RISC-V and Alpha, static or dynamic, and static ECOFF executables for OSF/1 on
+//! Alpha, checked and taken apart.
 //!
 //! Everything a file says is checked against the file's own size and the guest's address space
 //! before it is used, so that a damaged or hostile file is refused with a message and costs no
 //! more memory than its own size. Addresses in a [`ProgramImage`] are those of the running
-//! program: a position-independent image is placed at [`layout::PIE_BASE`] once, here.
+//! program: a position-independent image is placed at [`layout::PIE_BASE`] once, here, and the loader of dynamic programs
+//! below [`layout::MMAP_TOP`].
 
 mod debug_files;
 mod ecoff;
@@ -43,7 +44,7 @@ pub enum LoadError {
         /// The host's error.
         cause: std::io::Error,
     },
-    /// Not a file of the kind wanted (neither ELF nor ECOFF, another machine, dynamically linked).
+    /// Not a file of the kind wanted (neither ELF nor ECOFF, another machine, no loader for it).
     #[error("{file}: {place}: {problem}; {remedy}")]
     WrongKind {
         /// The file.
@@ -160,7 +161,7 @@ pub struct ProgramImage {
     pub segments: Vec<Segment>,
     /// The program headers in guest memory.
     pub program_headers: ProgramHeaders,
-    /// Position-independent (placed at [`layout::PIE_BASE`]).
+    /// Position-independent.
     pub is_pie: bool,
     /// What was added to the addresses of the file.
     pub load_bias: u64,
@@ -169,6 +170,8 @@ pub struct ProgramImage {
     /// Extensions that the file says it is built for and that do not exist here. A part of the program may use them
     /// where it finds them.
     pub lacking: Option<Lacking>,
+    /// The path of the loader (`ld.so`) that a dynamic program asks for (`PT_INTERP`).
+    pub interpreter: Option<Vec<u8>>,
     /// SHA-256 of the file, in hexadecimal; of a program that a process executes, of its [needed
     /// bytes](Self::needed_bytes), which of a usual file are all.
     pub hash: String,
@@ -232,7 +235,19 @@ impl ProgramImage {
         if ecoff::is_ecoff(bytes) {
             return Self::parse_ecoff(bytes, name);
         }
-        let layout = elf::parse(bytes, name)?;
+        Self::parse_elf(bytes, name, elf::Role::Program)
+    }
+
+    /// Checks the bytes of the loader of a dynamic program, which is placed below [`layout::MMAP_TOP`].
+    ///
+    /// # Errors
+    /// [`LoadError`] if they are no ELF file that can be loaded.
+    pub(crate) fn parse_interpreter(bytes: &[u8], name: &str) -> Result<ProgramImage, LoadError> {
+        Self::parse_elf(bytes, name, elf::Role::Interpreter)
+    }
+
+    fn parse_elf(bytes: &[u8], name: &str, role: elf::Role) -> Result<ProgramImage, LoadError> {
+        let layout = elf::parse(bytes, name, role)?;
         let symbols = SymbolTable::from_elf(bytes, layout.load_bias, &layout.segments);
         Ok(ProgramImage {
             name: name.to_owned(),
@@ -246,6 +261,7 @@ impl ProgramImage {
             load_bias: layout.load_bias,
             has_executable_stack: layout.has_executable_stack,
             lacking: layout.lacking,
+            interpreter: layout.interpreter,
             hash: hex(&Sha256::digest(bytes)),
             symbols,
             bytes: bytes.into(),
@@ -288,6 +304,7 @@ impl ProgramImage {
             load_bias: 0,
             has_executable_stack: false,
             lacking: None,
+            interpreter: None,
             hash: hex(&Sha256::digest(bytes)),
             symbols,
             bytes: bytes.into(),

@@ -137,6 +137,7 @@ impl Linux {
             listings: self.listings.clone(),
             refusals: self.refusals.clone(),
             exe: self.exe.clone(),
+            file_name: self.file_name.clone(),
             umask: self.umask,
             owner: self.owner,
             credentials: self.credentials.clone(),

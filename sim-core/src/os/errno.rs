@@ -81,6 +81,7 @@ errnos! {
     ENOMSG = 42, "No message of that type";
     EIDRM = 43, "Identifier removed";
     EOVERFLOW = 75, "Value too large";
+    ELIBBAD = 80, "Damaged shared library, or none";
     ENOTSOCK = 88, "Not a socket";
     EDESTADDRREQ = 89, "No destination given";
     EMSGSIZE = 90, "Message too long";

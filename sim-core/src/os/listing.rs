@@ -291,6 +291,9 @@ impl Linux {
                 Errno::ENAMETOOLONG => root.path_of(&listing.folder),
                 other => Err(other),
             })?;
+        if let Some(scratch) = root.scratch() {
+            scratch.complete(&listing.folder)?;
+        }
         let names = Arc::new(Names::read(&listing.folder, path, room)?);
         if let Some(last) = &listing.last {
             listing.position = names.position_behind(last);

@@ -55,6 +55,11 @@ mod readiness;
 mod record;
 pub mod refusals;
 mod schedule;
+#[cfg(not(target_family = "wasm"))]
+mod scratch;
+#[cfg(target_family = "wasm")]
+#[path = "scratch_absent.rs"]
+mod scratch;
 mod shared_mappings;
 mod shared_names;
 mod signal_calls;
@@ -260,7 +265,10 @@ pub struct Linux {
     started: Option<Started>,
     listings: Listings,
     refusals: Refusals,
+    /// Where the program's file lies, as the guest sees it.
     exe: Vec<u8>,
+    /// The path under which the program was started.
+    file_name: Vec<u8>,
     umask: u32,
     /// Whose all files are.
     owner: Owner,
@@ -345,6 +353,16 @@ impl Linux {
                 remedy: "name a folder that exists and can be read",
             })?),
         };
+        let root = match (root, &config.scratch) {
+            (Some(root), Some(parent)) => {
+                Some(root.copied(parent).map_err(|cause| LoadError::Config {
+                    place: "scratch",
+                    problem: format!("{}: {cause}", parent.display()),
+                    remedy: "name a folder in which files can be made",
+                })?)
+            }
+            (root, _) => root,
+        };
         let cwd = match &root {
             None => None,
             Some(root) => Some(starting_folder(root, &config.cwd)?),
@@ -378,6 +396,7 @@ impl Linux {
             listings: Listings::default(),
             refusals: Refusals::default(),
             exe,
+            file_name: name.as_bytes().to_vec(),
             umask: 0o022,
             owner: config.owner,
             credentials: Credentials::of(config.owner),
@@ -428,6 +447,29 @@ impl Linux {
         self.abi.trampoline()
     }
 
+    /// Puts the copy of the root folder that the program has worked on to a place of the host, where nothing or an empty
+    /// folder is; all that the program has not looked at comes into it ([`ProcessConfig::scratch`]).
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub fn keep_scratch(&self, place: &std::path::Path) -> std::io::Result<()> {
+        match self.root.as_ref().and_then(Root::scratch) {
+            Some(scratch) => scratch.keep(place),
+            None => Ok(()),
+        }
+    }
+
+    /// Says where the first program's file lies under the root, behind links, if it does.
+    pub(crate) fn locate_first_program(&mut self, file_name: &str) {
+        let place = self.resolve(tree::AT_FDCWD as u64, file_name.as_bytes(), true);
+        if let (Ok(place), Some(root)) = (place, &self.root)
+            && place.node.is_some()
+            && let Ok(path) = root.path_at(&place.entrance)
+        {
+            self.exe = path.text();
+        }
+    }
+
     /// Says what was started, which the files in `/proc` tell of.
     pub(crate) fn set_started(&mut self, started: Started) {
         self.started = Some(started);
@@ -435,12 +477,9 @@ impl Linux {
 
     /// The file name of the program, as the first thread's name.
     pub(crate) fn first_name(&self) -> [u8; Thread::NAME_BYTES] {
-        let start = self
-            .exe
-            .iter()
-            .rposition(|&b| b == b'/')
-            .map_or(0, |at| at + 1);
-        let name = &self.exe[start..];
+        let name = &self.file_name[..];
+        let start = name.iter().rposition(|&b| b == b'/');
+        let name = &name[start.map_or(0, |at| at + 1)..];
         let len = name.len().min(Thread::NAME_BYTES - 1);
         let mut padded = [0; Thread::NAME_BYTES];
         padded[..len].copy_from_slice(&name[..len]);

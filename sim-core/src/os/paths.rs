@@ -20,6 +20,7 @@
 //!   below them: their files tell of the host and of the simulator. The kernel stops at each mount (`RESOLVE_NO_XDEV`);
 //!   paths that cross one are walked, and the file system of each name is looked at.
 
+mod about_host;
 mod text;
 
 use std::collections::VecDeque;
@@ -30,11 +31,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::errno::Errno;
+use super::scratch::Scratch;
 use crate::host::sys::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use crate::host::sys::ffi::{OsStrExt, OsStringExt};
 use crate::host::sys::rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags, Stat};
 use crate::host::sys::{libc, rustix};
 
+pub(super) use about_host::is_proc;
+use about_host::lies_in_proc;
 pub(super) use text::{GuestPath, joined};
 
 /// Longest path, with its zero (`PATH_MAX`).
@@ -43,27 +47,6 @@ pub(super) const NAME_MAX: usize = 255;
 const MAX_LINKS: u32 = 40;
 /// Tries of what somebody else's change may disturb.
 const TRIES: u32 = 64;
-/// `f_type` of file systems whose files are the host's kernel itself (`linux/magic.h`): proc, sysfs, both cgroups, debugfs,
-/// tracefs, securityfs, configfs, bpf, pstore, efivarfs, selinuxfs, fusectl, binfmt_misc, nsfs, resctrl.
-const ABOUT_HOST: [i64; 16] = [
-    0x9fa0,
-    0x6265_6572,
-    0x0027_e0eb,
-    0x6367_7270,
-    0x6462_6720,
-    0x7472_6163,
-    0x7363_6673,
-    0x6265_6570,
-    0xcafe_4a11,
-    0x6165_676c,
-    0xde5e_81e4,
-    0xf97c_ff8c,
-    0x6573_5543,
-    0x4249_4e4d,
-    0x6e73_6673,
-    0x0765_5821,
-];
-
 /// How places are held: neither content nor devices are opened, links are not followed.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const HOLD_FOLDER: OFlags = HOLD.union(OFlags::DIRECTORY);
@@ -132,7 +115,7 @@ impl Node {
     }
 
     /// Opens the content of the regular file that this is, and no other one.
-    pub(super) fn open(&self, flags: OFlags) -> Result<File, Errno> {
+    fn open(&self, flags: OFlags) -> Result<File, Errno> {
         // Opening a pipe or a device of the host could block or reach out of the root.
         if !self.is_file() {
             return Err(Errno::EACCES);
@@ -229,6 +212,8 @@ pub(super) struct Root {
     folder: Folder,
     /// Device and number on the host.
     identity: (u64, u64),
+    /// The folder is a copy, into which files come when the guest looks at them.
+    scratch: Option<Arc<Scratch>>,
 }
 
 /// The names still to be walked.
@@ -261,13 +246,40 @@ impl Root {
         }
         host_path(folder.as_fd())
             .map_err(|_| io::Error::other("the host has no /proc that says where folders are"))?;
-        Ok(Root::at(folder)?)
+        Ok(Root::at(folder, None)?)
     }
 
-    /// The root of a process that has chosen a folder for it (`chroot`).
-    pub(super) fn at(folder: Folder) -> Result<Root, rustix::io::Errno> {
+    /// A copy of the root, in a new folder in `parent`.
+    pub(super) fn copied(&self, parent: &Path) -> io::Result<Root> {
+        let (scratch, folder) = Scratch::new(self.folder.try_clone()?, parent)?;
+        Ok(Root::at(folder, Some(Arc::new(scratch)))?)
+    }
+
+    /// The root of a process that has chosen a folder below this one for it (`chroot`).
+    pub(super) fn moved(&self, folder: Folder) -> Result<Root, rustix::io::Errno> {
+        Root::at(folder, self.scratch.clone())
+    }
+
+    fn at(folder: Folder, scratch: Option<Arc<Scratch>>) -> Result<Root, rustix::io::Errno> {
         let identity = identity(&fs::fstat(&folder)?);
-        Ok(Root { folder, identity })
+        Ok(Root {
+            folder,
+            identity,
+            scratch,
+        })
+    }
+
+    /// The copy of a root folder that this is, if it is one.
+    pub(super) fn scratch(&self) -> Option<&Scratch> {
+        self.scratch.as_deref()
+    }
+
+    /// Opens the content of the regular file at a node, and no other one.
+    pub(super) fn open(&self, node: &Node, flags: OFlags) -> Result<File, Errno> {
+        if let Some(scratch) = &self.scratch {
+            scratch.fill(node, flags.contains(OFlags::TRUNC))?;
+        }
+        node.open(flags)
     }
 
     /// The root folder itself.
@@ -275,13 +287,17 @@ impl Root {
         Arc::clone(&self.folder)
     }
 
-    /// The last name of `path` and its folder. `path` begins at `start`, or at the root if it is
+    /// The last name of `path` and its folder, for a call that changes the name. `path` begins at `start`, or at the root if it is
     /// absolute. Links that lead to the folder are followed, a link of the last name is not.
     ///
     /// # Errors
     /// If the folder is not there, or `path` is empty or too long.
     pub(super) fn entrance(&self, start: &Folder, path: &[u8]) -> Result<Entrance, Errno> {
-        self.enter(start, path, &mut Links::default())
+        let entrance = self.enter(start, path, &mut Links::default())?;
+        if let Some(scratch) = &self.scratch {
+            scratch.settle(&entrance)?;
+        }
+        Ok(entrance)
     }
 
     /// What `path` leads to. The last component may be missing; if it is a link, it is followed if
@@ -362,6 +378,9 @@ impl Root {
         } else {
             ResolveFlags::BENEATH
         };
+        if self.scratch.is_some() {
+            return self.walk(start, &names, links);
+        }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let found = fs::openat2(
             start,
@@ -412,6 +431,9 @@ impl Root {
 
     /// Holds one name of a folder.
     fn step(&self, folder: &Folder, name: &OsStr) -> Result<Node, Errno> {
+        if let Some(scratch) = &self.scratch {
+            scratch.bring(folder, name)?;
+        }
         let node = Node::named(folder, name)?;
         if node.stat.st_dev != self.identity.0 {
             self.keep_out_of_proc(node.fd.as_fd())?;
@@ -523,23 +545,6 @@ impl Root {
 /// The device and the number of a file.
 pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
-}
-
-/// Whether a folder, or one above it up to the host's root, tells of the host.
-fn lies_in_proc(folder: &Folder) -> Result<bool, Errno> {
-    let mut at = Arc::clone(folder);
-    while !is_proc(at.as_fd())? {
-        let above = Arc::new(fs::openat(&at, c"..", HOLD_FOLDER, Mode::empty())?);
-        if identity(&fs::fstat(&above)?) == identity(&fs::fstat(&at)?) {
-            return Ok(false);
-        }
-        at = above;
-    }
-    Ok(true)
-}
-
-fn is_proc(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
-    Ok(ABOUT_HOST.contains(&(fs::fstatfs(fd)?.f_type as i64)))
 }
 
 /// Where the host's kernel says that a descriptor's file is.

@@ -217,7 +217,7 @@ impl Linux {
             self.writable_root()?;
         }
         self.permit(node, flags)?;
-        Ok(Kind::File(node.open(open_flags(flags))?))
+        Ok(Kind::File(self.root()?.open(node, open_flags(flags))?))
     }
 
     /// `O_TMPFILE`: a new file in a folder, without a name.
@@ -353,7 +353,7 @@ impl Linux {
         if !self.may(capability::SYS_CHROOT) {
             return Err(Errno::EPERM);
         }
-        self.root = Some(Root::at(folder)?);
+        self.root = Some(self.root()?.moved(folder)?);
         Ok(0)
     }
 
@@ -470,7 +470,7 @@ impl Linux {
             ..OpenFlags::default()
         };
         self.permit(node, write)?;
-        let host = node.open(OFlags::WRONLY)?;
+        let host = self.root()?.open(node, OFlags::WRONLY)?;
         self.resize(&host, len).map(|()| 0)
     }
 }

@@ -10,7 +10,7 @@
 //! 0x1_2000_0000  images for Alpha; the data of OSF/1 at 0x1_4000_0000; then their heap (brk)
 //! 0x2_0000_0000  HANDLER_BASE: reserved for profile handlers; the guest can neither map nor unmap here
 //! 0x2_4000_0000  MMAP_FLOOR: mmap, handed out from the top down
-//! 0x3_f000_0000  MMAP_TOP
+//! 0x3_f000_0000  MMAP_TOP; below it the loader of a dynamic program
 //! 0x3_f400_0000  OBSERVER_BASE: code and memory of observers, up to OBSERVER_END
 //! 0x3_f800_0000  TRAMPOLINE: one page, the return from signal handlers
 //! 0x3_ff7f_f000  the stack, 8 MiB, growing down from STACK_TOP
@@ -96,6 +96,12 @@ pub const fn is_image_range(start: u64, end: u64) -> bool {
     start <= end
         && (start >= LOWEST && end <= IMAGE_TOP
             || start >= HIGH && end <= crate::memory::Memory::LIMIT)
+}
+
+/// A loader of dynamic programs may be placed in this range.
+#[must_use]
+pub const fn is_loader_range(start: u64, end: u64) -> bool {
+    start <= end && start >= MMAP_FLOOR && end <= MMAP_TOP
 }
 
 /// The guest itself may map, unmap and protect this range.

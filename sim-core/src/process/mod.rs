@@ -2,6 +2,7 @@
 
 mod accounts;
 mod events;
+mod first;
 mod guest;
 pub mod layout;
 mod observed;
@@ -29,6 +30,7 @@ use crate::trap::Trap;
 
 pub use self::accounts::ProgramUsage;
 pub use self::events::{HardwareEvents, OfferedEvents};
+pub use self::first::{DEFAULT_PATH, FirstProgram};
 pub use self::guest::Guest;
 pub use self::serializing::{Alone, Done, Then};
 
@@ -43,6 +45,8 @@ pub use self::thread::Thread;
 pub struct ProcessConfig {
     /// The arguments, the program's name first. Empty: only the image's file name.
     pub args: Vec<String>,
+    /// The path under which the program is started, as it sees it. `None`: the first argument.
+    pub file_name: Option<String>,
     /// The environment, as name and value.
     pub env: Vec<(String, String)>,
     /// The host folder that the guest sees as `/`; `None` if it sees no files.
@@ -51,6 +55,9 @@ pub struct ProcessConfig {
     pub cwd: String,
     /// The guest may change files under the root.
     pub writable: bool,
+    /// The guest works on a copy of the root, which stays as it is. The copy is a new folder in this folder of the host,
+    /// and is removed in the end unless [`Linux::keep_scratch`] is asked to keep it.
+    pub scratch: Option<PathBuf>,
     /// How threads share a hardware context.
     pub threads: ThreadRules,
     /// Seed of all randomness that the guest can see.
@@ -82,10 +89,12 @@ impl Default for ProcessConfig {
     fn default() -> Self {
         ProcessConfig {
             args: Vec::new(),
+            file_name: None,
             env: Vec::new(),
             root: None,
             cwd: "/".to_string(),
             writable: false,
+            scratch: None,
             threads: ThreadRules::default(),
             seed: 0,
             memory_limit_bytes: Memory::DEFAULT_LIMIT_BYTES,
@@ -100,6 +109,15 @@ impl Default for ProcessConfig {
             stderr: Output::Discard,
         }
     }
+}
+
+/// The loader of a dynamic program, which Linux puts beside the program and starts.
+#[derive(Clone, Debug)]
+pub(crate) struct Interpreter {
+    /// The loader.
+    pub image: Arc<ProgramImage>,
+    /// Where its file lies, as the guest sees it.
+    pub path: Vec<u8>,
 }
 
 /// A guest process on a hardware context: what its threads share, and the thread that runs. Its other threads are with
@@ -165,13 +183,19 @@ impl Process {
         let args = arguments(&image, config);
         let given = Given::of(config, &args)?;
         let heap = heap_start(&image);
-        let mut os = Linux::new(image.isa, image.os, config, &args[0], heap)?;
+        let file_name = config.file_name.as_ref().unwrap_or(&args[0]);
+        let mut os = Linux::new(image.isa, image.os, config, file_name, heap)?;
+        if let Some(file_name) = &config.file_name {
+            os.locate_first_program(file_name);
+        }
+        let interpreter = os.interpreter_of(&image);
+        let interpreter = interpreter.map_err(|refused| refused.at_start(image.name.as_bytes()))?;
         let memory_error = |source| LoadError::Memory {
             file: image.name.clone(),
             source,
         };
         let mut mem = Memory::new(config.memory_limit_bytes).map_err(memory_error)?;
-        let hart = lay_out(&image, &given, &mut mem, &mut os)?;
+        let hart = lay_out((&image, interpreter), &given, &mut mem, &mut os)?;
         let mut thread = Thread::first(hart);
         thread.name = os.first_name();
         let guest = Guest {
@@ -274,10 +298,10 @@ impl Process {
     }
 }
 
-/// Puts a program into an empty memory. Returns the registers with which it begins. The operating system learns where
-/// its arguments lie.
+/// Puts a program, and the loader that it asks for, into an empty memory. Returns the registers with which it begins. The
+/// operating system learns where its arguments lie.
 fn lay_out(
-    image: &Arc<ProgramImage>,
+    (image, interpreter): (&Arc<ProgramImage>, Option<Interpreter>),
     given: &Given,
     mem: &mut Memory,
     os: &mut Linux,
@@ -288,6 +312,10 @@ fn lay_out(
     };
     let page_bytes = image.os.page_bytes(image.isa);
     place_image(mem, image, page_bytes)?;
+    let loader = interpreter.as_ref().map(|loader| &*loader.image);
+    if let Some(loader) = loader {
+        place_image(mem, loader, page_bytes)?;
+    }
     let stack_bottom = align_down(layout::STACK_TOP - layout::STACK_BYTES, page_bytes);
     let stack_end = layout::STACK_TOP.next_multiple_of(page_bytes);
     let stack_perm = if image.has_executable_stack {
@@ -301,15 +329,16 @@ fn lay_out(
         .map_err(memory_error)?;
     write(mem, layout::TRAMPOLINE, os.trampoline(), image)?;
 
-    let stack = stack::build(image, given, os);
+    let stack = stack::build((image, loader), given, os);
     write(mem, stack.pointer, &stack.bytes, image)?;
+    let entry = loader.map_or(image.entry, |loader| loader.entry);
     let mut hart = Hart {
-        pc: image.entry,
+        pc: entry,
         ..Hart::default()
     };
     os.abi().set_stack_pointer(&mut hart, stack.pointer);
     let start = ProgramStart {
-        entry: image.entry,
+        entry,
         global_pointer: image.global_pointer,
         stack: stack.pointer,
         argument_count: given.args.len() as u64,
@@ -317,6 +346,7 @@ fn lay_out(
     os.abi().set_initial_registers(&mut hart, &start);
     os.set_started(Started {
         image: Arc::clone(image),
+        interpreter,
         stack: stack.pointer,
         arguments: stack.arguments,
         environment: stack.environment,

@@ -111,7 +111,7 @@ impl Process {
     /// Runs another program in place of the own one. If it cannot for want of memory, the call fails.
     pub(super) fn execute(&mut self, execution: &Execution) {
         let guest = &mut self.guest;
-        let image = &execution.image;
+        let image = &execution.found.image;
         let limit = guest.os.limit_at_exec(&guest.mem);
         let mem = guest.os.family.new_memory(limit);
         let laid_out = mem
@@ -120,7 +120,13 @@ impl Process {
                 source,
             })
             .and_then(|mut mem| {
-                let hart = lay_out(image, &execution.given, &mut mem, &mut guest.os)?;
+                let interpreter = execution.found.interpreter.clone();
+                let hart = lay_out(
+                    (image, interpreter),
+                    &execution.given,
+                    &mut mem,
+                    &mut guest.os,
+                )?;
                 Ok((mem, hart))
             });
         let (mut mem, hart) = match laid_out {

@@ -100,7 +100,7 @@ impl Given {
     pub(super) fn of(config: &ProcessConfig, args: &[String]) -> Result<Given, LoadError> {
         let env = config.env.iter();
         let given = Given {
-            file_name: args[0].clone().into(),
+            file_name: config.file_name.as_ref().unwrap_or(&args[0]).clone().into(),
             args: args.iter().map(|arg| arg.clone().into()).collect(),
             env: env
                 .map(|(name, value)| format!("{name}={value}").into())
@@ -111,7 +111,12 @@ impl Given {
     }
 }
 
-pub(super) fn build(image: &ProgramImage, given: &Given, os: &mut Linux) -> Stack {
+/// The stack of a program, with the loader that it asks for.
+pub(super) fn build(
+    (image, loader): (&ProgramImage, Option<&ProgramImage>),
+    given: &Given,
+    os: &mut Linux,
+) -> Stack {
     let mut strings = Strings {
         reversed: vec![0; 8],
     };
@@ -143,7 +148,7 @@ pub(super) fn build(image: &ProgramImage, given: &Given, os: &mut Linux) -> Stac
     words.extend(env.iter().rev());
     words.push(0);
     let words_before = words.len() as u64;
-    for (kind, value) in auxiliary(image, os, file_name, random, platform) {
+    for (kind, value) in auxiliary((image, loader), os, file_name, random, platform) {
         words.extend([kind, value]);
     }
 
@@ -163,7 +168,7 @@ pub(super) fn build(image: &ProgramImage, given: &Given, os: &mut Linux) -> Stac
 }
 
 fn auxiliary(
-    image: &ProgramImage,
+    (image, loader): (&ProgramImage, Option<&ProgramImage>),
     os: &Linux,
     file_name: u64,
     random: u64,
@@ -181,7 +186,7 @@ fn auxiliary(
         (at::PHDR, image.program_headers.addr),
         (at::PHENT, image.program_headers.entry_bytes),
         (at::PHNUM, image.program_headers.count),
-        (at::BASE, 0),
+        (at::BASE, loader.map_or(0, |loader| loader.load_bias)),
         (at::FLAGS, 0),
         (at::ENTRY, image.entry),
         (at::UID, ids[0]),

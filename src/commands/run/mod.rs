@@ -10,7 +10,7 @@ mod summary;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
@@ -39,7 +39,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .as_deref()
         .map(|name| timed_machine(name, args.core))
         .transpose()?;
-    let guest = program::guest_options(&args.guest)?;
+    let mut guest = program::guest_options(&args.guest)?;
+    if let Some(folder) = &args.scratch {
+        guest.scratch = Some(beside(folder)?);
+    }
     let mut subject = match args.asm {
         true => program::assembled(args.program(), args.isa, args.arguments(), &guest)?,
         false => program::find(args.program(), args.isa, args.arguments(), &guest)?,
@@ -83,6 +86,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 
     fault::say_end(ran.stop, &ran.process, ran.retired.program, set);
     say_what_was_refused(args, &ran);
+    if let Some(folder) = &args.scratch {
+        let kept = ran.process.os.keep_scratch(folder);
+        kept.with_context(|| format!("--scratch {}: the copy cannot be kept", folder.display()))?;
+    }
     if let (Some(file), Some(path), Some(timed)) = (&mut trace_file, &args.trace, &ran.timed) {
         write_trace(file, path, timed, &ran.process, set)
             .with_context(|| format!("{}: the pipeline log cannot be written", path.display()))?;
@@ -153,7 +160,8 @@ fn say_what_was_refused(args: &RunArgs, ran: &Ran) {
                     .map_or("the working folder".into(), Path::to_string_lossy)
             ),
             Refusal::ReadOnly => say!(
-                "hps: {path} was not changed: --root DIR --writable lets the program change files under DIR"
+                "hps: {path} was not changed: --root DIR --writable lets the program change files under DIR, and \
+                 --writable=scratch in a copy"
             ),
             _ => {}
         }
@@ -192,6 +200,25 @@ fn load_productions(
         Some(machine) => productions.on(machine)?,
         None => productions,
     }))
+}
+
+/// The folder that a copy of the root is made in, so that it can be moved to `folder` in the end.
+fn beside(folder: &Path) -> anyhow::Result<PathBuf> {
+    let is_free = match folder.read_dir() {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(cause) => cause.kind() == std::io::ErrorKind::NotFound,
+    };
+    let parent = match folder.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => folder,
+    };
+    ensure!(
+        is_free && parent.is_dir(),
+        "--scratch {}: name a folder that is empty, or that does not exist yet in a folder that does",
+        folder.display()
+    );
+    Ok(parent.to_path_buf())
 }
 
 fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {

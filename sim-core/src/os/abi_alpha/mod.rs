@@ -197,6 +197,7 @@ fn errno_number(errno: Errno) -> u16 {
         Errno::ENOMSG => 80,
         Errno::EIDRM => 81,
         Errno::EOVERFLOW => 112,
+        Errno::ELIBBAD => 123,
         other => other.generic_number(),
     }
 }

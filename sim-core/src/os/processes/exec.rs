@@ -1,32 +1,18 @@
-//! `execve`: which file it names, and what the new program gets (Linux `fs/exec.c`, `fs/binfmt_script.c`).
+//! `execve`: what the new program gets, and what the process forgets (Linux `fs/exec.c`).
 
-use std::fs::File;
-use std::sync::Arc;
-use std::time::SystemTime;
-
-use super::super::descriptors::Kind;
 use super::super::errno::Errno;
-use super::super::file_mappings::identity;
 use super::super::memory::Heap;
-use super::super::paths::joined;
 use super::super::procfs::Located;
 use super::super::signals::SIG_IGN;
-use super::super::stat::mode_of;
-use super::super::streams::retry;
 use super::super::timers::Timers;
 use super::super::tree::AT_FDCWD;
 use super::super::{Action, Linux};
 use super::ProcessRule;
-use crate::host::sys::rustix::fs::OFlags;
-use crate::host::sys::unix_fs::{FileExt, MetadataExt};
-use crate::image::{LoadError, MAX_FILE_BYTES, ProgramImage};
+use super::programs::{FoundProgram, Named, Refused};
+use crate::image::LoadError;
 use crate::memory::Memory;
 use crate::process::{Given, Thread};
 
-/// Scripts that one call may lead through.
-const MAX_SCRIPTS: u32 = 4;
-/// The first line of a script is looked at so far.
-const MAX_LINE: usize = 256;
 /// The most strings that a program may get.
 const MAX_STRINGS: usize = 1 << 20;
 
@@ -34,66 +20,9 @@ const MAX_STRINGS: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Execution {
     /// The program.
-    pub image: Arc<ProgramImage>,
+    pub found: FoundProgram,
     /// What it gets.
     pub given: Given,
-    /// Where its file lies, as the guest sees it.
-    exe: Vec<u8>,
-}
-
-/// Programs that have been read, those used last first. All stay, since reports tell of those that processes have run.
-#[derive(Debug, Default)]
-pub(super) struct Images(Vec<(Key, Arc<ProgramImage>)>);
-
-/// Device and number, size, and time of the last change of a file.
-type Key = ((u64, u64), u64, Option<SystemTime>);
-
-impl Images {
-    fn find(&mut self, key: &Key) -> Option<Arc<ProgramImage>> {
-        let at = self.0.iter().position(|(known, _)| known == key)?;
-        self.0[..=at].rotate_right(1);
-        Some(Arc::clone(&self.0[0].1))
-    }
-
-    fn keep(&mut self, key: Key, image: &Arc<ProgramImage>) {
-        self.0.insert(0, (key, Arc::clone(image)));
-    }
-}
-
-/// How a call names a program.
-enum Named {
-    /// By a path from an open folder.
-    At(u64, Vec<u8>),
-    /// By an open file.
-    Open(u64),
-}
-
-impl Named {
-    /// The path by which the program knows itself.
-    fn text(&self) -> Vec<u8> {
-        match self {
-            Named::At(folder, path)
-                if *folder as u32 == AT_FDCWD as u32 || path.starts_with(b"/") =>
-            {
-                path.clone()
-            }
-            Named::At(folder, path) => {
-                let mut text = format!("/dev/fd/{folder}/").into_bytes();
-                text.extend(path);
-                text
-            }
-            Named::Open(fd) => format!("/dev/fd/{fd}").into_bytes(),
-        }
-    }
-}
-
-/// What a path leads to.
-enum Found {
-    Program(Arc<ProgramImage>),
-    Script {
-        interpreter: Vec<u8>,
-        argument: Option<Vec<u8>>,
-    },
 }
 
 impl Linux {
@@ -141,7 +70,7 @@ impl Linux {
     fn run_program(
         &mut self,
         mem: &Memory,
-        mut place: Named,
+        place: Named,
         (args, env): (u64, u64),
     ) -> Result<u64, Errno> {
         if let ProcessRule::Refused(what) = self.family.rule {
@@ -162,34 +91,22 @@ impl Linux {
         if !given.fits() {
             return Err(Errno::E2BIG);
         }
-        for _ in 0..=MAX_SCRIPTS {
-            match self.program_at(&place)? {
-                Found::Program(image) => {
-                    if !given.fits() {
-                        return Err(Errno::E2BIG);
-                    }
-                    self.gather()?;
-                    self.execution = Some(Box::new(Execution {
-                        image,
-                        given,
-                        exe: joined(&self.cwd_text().unwrap_or_default(), &place.text()),
-                    }));
-                    return Ok(0);
+        let found = match self.program_of(&mut given, place) {
+            Ok(found) => found,
+            Err(refused) => {
+                let Refused { errno, cause, .. } = *refused;
+                if let Some(cause) = cause {
+                    self.warn_once(&format!("execve is refused ({errno:?}): {cause}"));
                 }
-                Found::Script {
-                    interpreter,
-                    argument,
-                } => {
-                    let mut args = vec![interpreter.clone()];
-                    args.extend(argument);
-                    args.push(place.text());
-                    args.extend(given.args.drain(1..));
-                    given.args = args;
-                    place = Named::At(AT_FDCWD as u64, interpreter);
-                }
+                return Err(errno);
             }
+        };
+        if !given.fits() {
+            return Err(Errno::E2BIG);
         }
-        Err(Errno::ELOOP)
+        self.gather()?;
+        self.execution = Some(Box::new(Execution { found, given }));
+        Ok(0)
     }
 
     /// The strings that a list of pointers names, which ends with a null pointer.
@@ -211,95 +128,6 @@ impl Linux {
             }
             strings.push(text);
         }
-    }
-
-    fn program_at(&mut self, place: &Named) -> Result<Found, Errno> {
-        let (folder, path) = match place {
-            Named::At(folder, path) => (*folder, path),
-            Named::Open(fd) => {
-                let file = match &self.files.get(*fd)?.kind {
-                    Kind::File(file) => file.try_clone()?,
-                    _ => return Err(Errno::EACCES),
-                };
-                if file.metadata()?.mode() & 0o100 == 0 {
-                    return Err(Errno::EACCES);
-                }
-                return self.program_in(&file, &place.text());
-            }
-        };
-        let own = |os: &Linux| {
-            let started = os.started.as_ref().ok_or(Errno::ENOENT)?;
-            Ok(Found::Program(Arc::clone(&started.image)))
-        };
-        let (from, way) = match self.locate(folder, path, true)? {
-            Located::Host(from, way) => (from, way),
-            Located::Program => return own(self),
-            _ => return Err(Errno::EACCES),
-        };
-        let place = match self.resolve(from, &way, true) {
-            Ok(place) if place.node.is_some() => place,
-            Ok(_) | Err(Errno::ENOENT) if self.names_program(folder, path) => return own(self),
-            Ok(_) => return self.noted(path, Err(Errno::ENOENT)),
-            Err(errno) => return self.noted(path, Err(errno)),
-        };
-        let node = place.existing()?;
-        let mode = mode_of(&node.stat, self.writable);
-        if !node.is_file() || self.credentials.access(mode, self.owner, false) & 1 == 0 {
-            return Err(Errno::EACCES);
-        }
-        let file = node.open(OFlags::RDONLY)?;
-        self.program_in(&file, path)
-    }
-
-    fn program_in(&mut self, file: &File, path: &[u8]) -> Result<Found, Errno> {
-        let metadata = file.metadata()?;
-        let key = (identity(file)?, metadata.len(), metadata.modified().ok());
-        if let Some(image) = self.family.images.find(&key) {
-            return Ok(Found::Program(image));
-        }
-        let mut start = [0; MAX_LINE];
-        let len = retry(|| file.read_at(&mut start, 0))?;
-        let start = &start[..len];
-        if let Some(line) = start.strip_prefix(b"#!") {
-            return script(line);
-        }
-        let read = |buffer: &mut [u8], at| file.read_exact_at(buffer, at);
-        let needed = ProgramImage::needed_bytes(start, metadata.len(), read);
-        let needed = needed.filter(|needed| *needed <= MAX_FILE_BYTES);
-        let name = String::from_utf8_lossy(path).into_owned();
-        let Some(needed) = needed else {
-            if start.starts_with(b"\x7fELF") {
-                self.warn_once(&format!(
-                    "execve is refused (ENOEXEC): {name} has headers that lead out of the file, or is too large"
-                ));
-            }
-            return Err(Errno::ENOEXEC);
-        };
-        // The bytes are there twice for a moment.
-        self.check_room(2 * needed, Errno::ENOMEM)?;
-        let mut bytes = vec![0; needed as usize];
-        file.read_exact_at(&mut bytes, 0)
-            .map_err(|_| Errno::ENOEXEC)?;
-        let image = match ProgramImage::parse(&bytes, &name) {
-            Ok(image) => image,
-            Err(cause) => {
-                if bytes.starts_with(b"\x7fELF") {
-                    self.warn_once(&format!("execve is refused (ENOEXEC): {cause}"));
-                }
-                return Err(Errno::ENOEXEC);
-            }
-        };
-        let own = self.started.as_ref().map(|s| (s.image.isa, s.image.os));
-        if own != Some((image.isa, image.os)) {
-            self.warn_once(&format!(
-                "execve is refused (ENOEXEC): {name} is a program for another instruction set or operating system"
-            ));
-            return Err(Errno::ENOEXEC);
-        }
-        let image = Arc::new(image);
-        self.charge_program(image.held_bytes());
-        self.family.images.keep(key, &image);
-        Ok(Found::Program(image))
     }
 
     /// The program that the last call wants to run.
@@ -329,7 +157,8 @@ impl Linux {
         self.files.close_all(true);
         self.end_watches();
         self.wake_on_files();
-        self.exe.clone_from(&execution.exe);
+        self.exe.clone_from(&execution.found.exe);
+        self.file_name.clone_from(&execution.given.file_name);
         self.heap = Heap::new(heap_start);
         self.mappings = Default::default();
         self.locks = Default::default();
@@ -370,22 +199,4 @@ impl super::super::signals::Signals {
             };
         }
     }
-}
-
-/// The interpreter in the first line of a script, behind `#!`, and the rest of the line as one argument.
-fn script(line: &[u8]) -> Result<Found, Errno> {
-    let line = &line[..line.len().min(MAX_LINE)];
-    let end = line.iter().position(|byte| *byte == b'\n');
-    let line = line[..end.unwrap_or(line.len())].trim_ascii();
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let end = line.iter().position(is_blank).unwrap_or(line.len());
-    let (interpreter, argument) = line.split_at(end);
-    if interpreter.is_empty() {
-        return Err(Errno::ENOEXEC);
-    }
-    let argument = argument.trim_ascii();
-    Ok(Found::Script {
-        interpreter: interpreter.to_vec(),
-        argument: (!argument.is_empty()).then(|| argument.to_vec()),
-    })
 }

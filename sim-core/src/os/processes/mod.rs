@@ -5,7 +5,7 @@
 //! of the run), is with the guest whose turn it is and [goes on](Linux::hand_over) with the turn, so that a run of one
 //! process pays nothing. Each guest has its own memory, descriptors, working folder, signals, timers and threads.
 //!
-//! [`fork`] makes processes, [`exec`] gives them other programs, [`end`] takes them away, [`wait`] tells their parents,
+//! [`fork`] makes processes, [`exec`] gives them other programs, which [`programs`] finds, [`end`] takes them away, [`wait`] tells their parents,
 //! [`groups`] names several at once, [`stop`] stops and continues them. Whose turn it is follows in [`turns`](crate::process).
 
 mod descriptor;
@@ -13,6 +13,7 @@ mod end;
 mod exec;
 mod fork;
 mod groups;
+mod programs;
 mod shared;
 mod stop;
 mod wait;
@@ -24,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 pub(super) use self::descriptor::ProcessFile;
 pub(crate) use self::end::End;
 pub(crate) use self::exec::Execution;
-use self::exec::Images;
+use self::programs::Images;
 pub(crate) use self::shared::Changes;
 use self::stop::Change;
 use super::Linux;

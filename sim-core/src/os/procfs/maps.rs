@@ -62,11 +62,11 @@ impl Linux {
                 end = end.min(range.start);
             }
         }
-        for (range, offset) in self.segments(page) {
+        for (range, offset, file) in self.segments(page) {
             if range.contains(&start) {
                 let area = Area {
                     offset: offset + (start - range.start),
-                    ..named(&self.exe)
+                    ..named(file)
                 };
                 return (range.end.min(limit), area);
             }
@@ -105,14 +105,22 @@ impl Linux {
         }
     }
 
-    /// Where the program's file lies, in whole pages, and the place in the file.
-    fn segments(&self, page: u64) -> impl Iterator<Item = (Range<u64>, u64)> {
-        let segments = self.started.iter().flat_map(|s| &s.image.segments);
-        segments.filter(|s| !s.file_range.is_empty()).map(move |s| {
+    /// Where the files of the program and of its loader lie, in whole pages, with the place in the file and its path.
+    fn segments(&self, page: u64) -> impl Iterator<Item = (Range<u64>, u64, &[u8])> {
+        let started = self.started.iter();
+        let files = started.flat_map(|started| {
+            let loader = started.interpreter.as_ref();
+            let loader = loader.map(|loader| (&loader.image, &loader.path[..]));
+            [(&started.image, &self.exe[..])].into_iter().chain(loader)
+        });
+        let segments =
+            files.flat_map(|(image, path)| image.segments.iter().map(move |s| (s, path)));
+        let segments = segments.filter(|(s, _)| !s.file_range.is_empty());
+        segments.map(move |(s, path)| {
             let before = s.addr % page;
             let end = s.addr + s.file_range.len() as u64;
             let offset = (s.file_range.start as u64).saturating_sub(before);
-            (s.addr - before..end.next_multiple_of(page), offset)
+            (s.addr - before..end.next_multiple_of(page), offset, path)
         })
     }
 }

@@ -21,12 +21,15 @@ pub(super) use self::open::{MadeFolder, MadeText, reopen};
 use std::sync::Arc;
 
 use crate::image::ProgramImage;
+use crate::process::Interpreter;
 
 /// The program and where its arguments lie, which the files of the process tell.
 #[derive(Clone, Debug)]
 pub(crate) struct Started {
     /// The program.
     pub image: Arc<ProgramImage>,
+    /// The loader of a dynamic program.
+    pub interpreter: Option<Interpreter>,
     /// The initial stack pointer.
     pub stack: u64,
     /// The strings of the arguments.

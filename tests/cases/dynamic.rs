@@ -1,0 +1,233 @@
+//! Dynamic programs and scripts of a root folder, beside QEMU's user mode.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use super::build::{Isa, MODES, build_dynamic};
+use super::support::{Hps, Run};
+
+const LIBRARIES: [&str; 4] = ["libc.so", "libm.so", "libgcc_s.so", "libstdc++.so"];
+
+/// A root folder with the loader and the libraries of a cross compiler, the programs of this file in `/bin`, and the
+/// library that one of them opens.
+fn root(isa: Isa) -> (Hps, String) {
+    let hps = Hps::new();
+    let root = hps.path("root");
+    for folder in ["bin", "lib"] {
+        fs::create_dir_all(Path::new(&root).join(folder)).unwrap();
+    }
+    let libraries = format!("/usr/{}/lib", isa.prefix());
+    for entry in fs::read_dir(&libraries).expect(&libraries) {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_library = LIBRARIES.iter().any(|library| name.starts_with(library));
+        // `libc.so` without a number is a text for the linker.
+        if is_library && !name.ends_with(".so") || name.starts_with("ld-linux") {
+            let to = format!("{root}/lib/{name}");
+            fs::copy(format!("{libraries}/{name}"), to).unwrap();
+        }
+    }
+    let part = build_dynamic(isa, "dynamic_part.c", &["-O1", "-shared", "-fPIC"]);
+    fs::copy(part, format!("{root}/lib/libpart.so")).unwrap();
+    for (source, name, flags) in [
+        ("dynamic.c", "pie", &["-O2", "-pie", "-fPIE"][..]),
+        ("dynamic.c", "fixed", &["-O2", "-no-pie", "-fno-pie"]),
+        ("dynamic_cxx.cc", "cxx", &["-O1"]),
+    ] {
+        let flags = [flags, &["-pthread", "-lm", "-ldl"]].concat();
+        let program = build_dynamic(isa, source, &flags);
+        fs::copy(program, format!("{root}/bin/{name}")).unwrap();
+    }
+    (hps, root)
+}
+
+fn script(root: &str, name: &str, text: &str) {
+    let path = format!("{root}/bin/{name}");
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+}
+
+fn run(hps: &Hps, mode: &[&str], options: &[&str], command: &[&str]) -> Run {
+    hps.run(&[&["run"], mode, options, &["--"], command].concat())
+}
+
+fn qemu(isa: Isa, root: &str, program: &str) -> String {
+    let name = match isa {
+        Isa::Riscv64 => "qemu-riscv64",
+        Isa::Alpha => "qemu-alpha",
+    };
+    let output = Command::new(name)
+        .args(["-L", root, &format!("{root}{program}")])
+        .output()
+        .expect("QEMU's user mode (./test.sh installs it)");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn dynamic_programs_do_as_in_qemu() {
+    for isa in Isa::BOTH {
+        let (hps, root) = root(isa);
+        for program in ["/bin/pie", "/bin/fixed", "/bin/cxx"] {
+            let expected = qemu(isa, &root, program);
+            assert!(expected.lines().count() > 5, "{expected}");
+            for mode in MODES {
+                let run = run(&hps, mode, &["--root", &root], &[program]);
+                assert_eq!(run.stderr, "", "{isa:?} {program} {mode:?}");
+                assert_eq!(run.expect_code(0), expected, "{isa:?} {program} {mode:?}");
+            }
+        }
+    }
+}
+
+/// The loader begins where the libraries end, below which nothing has been mapped; the program has its fixed place.
+#[test]
+fn maps_name_the_loader_and_the_libraries() {
+    let (hps, root) = root(Isa::Riscv64);
+    let cat = super::build::build(Isa::Riscv64, "dynamic_maps.c", &["-O1"]);
+    fs::copy(cat, format!("{root}/bin/static")).unwrap();
+    let program = build_dynamic(Isa::Riscv64, "dynamic_maps.c", &["-O1", "-pie", "-fPIE"]);
+    fs::copy(program, format!("{root}/bin/maps")).unwrap();
+    let options = ["--root", &root];
+    let text = run(&hps, &[], &options, &["maps"]).expect_code(0);
+    for name in [
+        "/bin/maps",
+        "/lib/ld-linux-riscv64-lp64d.so.1",
+        "/lib/libc.so.6",
+    ] {
+        let code = text
+            .lines()
+            .filter(|line| line.contains(" r-xp ") && line.ends_with(name));
+        assert_eq!(code.count(), 1, "{name}: {text}");
+    }
+    assert!(text.starts_with("80000000-"), "{text}");
+    let text = run(&hps, &[], &options, &["static"]).expect_code(0);
+    assert!(!text.contains("ld-linux"), "{text}");
+}
+
+#[test]
+fn scripts_and_names_are_looked_up_under_the_root() {
+    for isa in Isa::BOTH {
+        let (hps, root) = root(isa);
+        let options = ["--root", &root, "--env", "PATH=/none:/bin"];
+        script(&root, "one", "#!/bin/pie arguments \n");
+        script(&root, "two", "#! /bin/one\n");
+        symlink("/bin/two", format!("{root}/bin/link")).unwrap();
+        // As the kernel of the host does with such scripts: the rest of a line is one argument.
+        let cases: [(&[&str], &str); 4] = [
+            (
+                &["one", "a", "b"],
+                "[/bin/pie][arguments][/bin/one][a][b]\n",
+            ),
+            (
+                &["/bin/two", "a"],
+                "[/bin/pie][arguments][/bin/one][/bin/two][a]\n",
+            ),
+            (&["link"], "[/bin/pie][arguments][/bin/one][/bin/link]\n"),
+            (&["pie", "arguments"], "[pie][arguments]\n"),
+        ];
+        for (command, expected) in cases {
+            let run = run(&hps, &[], &options, command);
+            assert_eq!(run.expect_code(0), expected, "{isa:?} {command:?}");
+        }
+        // A dynamic program executes another one, also through scripts. The instruction-driven core has one program.
+        for mode in MODES {
+            let order = ["pie", "exec", "/bin/fixed", "arguments", "x"];
+            let run = run(&hps, mode, &options, &order);
+            let (code, expected) = match mode.contains(&"instruction") {
+                true => (
+                    3,
+                    "executes /bin/fixed\ndestructor\nrefused: Function not implemented\n",
+                ),
+                false => (0, "executes /bin/fixed\n[/bin/fixed][arguments][x]\n"),
+            };
+            assert_eq!(run.expect_code(code), expected, "{isa:?} {mode:?}");
+        }
+        let said = run(&hps, &[], &options, &["pie", "exec", "/bin/two", "y"]).expect_code(0);
+        let expected = "executes /bin/two\n[/bin/pie][arguments][/bin/one][/bin/two][y]\n";
+        assert_eq!(said, expected, "{isa:?}");
+    }
+}
+
+/// A program of the host runs with the libraries of a root, as with QEMU's `-L`.
+#[test]
+fn a_program_outside_of_the_root_has_its_libraries() {
+    let (hps, root) = root(Isa::Riscv64);
+    fs::rename(format!("{root}/bin/pie"), hps.path("outside")).unwrap();
+    let options = ["--root", &root];
+    let said = run(&hps, &[], &options, &["./outside", "arguments"]).expect_code(0);
+    assert_eq!(said, "[./outside][arguments]\n");
+    let without = run(&hps, &[], &[], &["./outside", "arguments"]);
+    assert!(without.stderr.contains("PT_INTERP"), "{}", without.stderr);
+    assert!(without.stderr.contains("--root DIR"), "{}", without.stderr);
+    assert_ne!(without.code, 0);
+}
+
+/// Whatever a root has in place of programs and loaders is refused in one line, and nothing outside of it is read.
+#[test]
+fn hostile_roots_are_refused_in_one_line() {
+    let (hps, root) = root(Isa::Riscv64);
+    let loader = format!("{root}/lib/ld-linux-riscv64-lp64d.so.1");
+    let saved = fs::read(&loader).unwrap();
+    let secret = hps.path("secret");
+    fs::write(&secret, "outside").unwrap();
+    let options = ["--root", &root];
+    let refused = |command: &[&str], words: &[&str]| {
+        let run = run(&hps, &[], &options, command);
+        assert_ne!(run.code, 0, "{command:?}");
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+        assert_eq!(run.stdout, b"", "{command:?}");
+        for word in words {
+            assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
+        }
+    };
+    script(&root, "loop", "#!/bin/loop\n");
+    refused(&["/bin/loop"], &["/bin/loop", "circle"]);
+    script(&root, "lost", "#!/bin/none\n");
+    refused(&["/bin/lost"], &["/bin/lost", "no such file"]);
+    script(&root, "outside", &format!("#!{secret}\n"));
+    refused(&["/bin/outside"], &["/bin/outside", "no such file"]);
+    script(&root, "text", "no program\n");
+    refused(&["/bin/text"], &["/bin/text", "no program"]);
+    fs::set_permissions(format!("{root}/bin/text"), Permissions::from_mode(0o644)).unwrap();
+    refused(&["/bin/text"], &["/bin/text", "not executable"]);
+    fs::create_dir(format!("{root}/bin/folder")).unwrap();
+    refused(&["/bin/folder"], &["/bin/folder", "folder"]);
+    let fifo = Command::new("mkfifo")
+        .arg(format!("{root}/bin/fifo"))
+        .status();
+    assert!(fifo.unwrap().success());
+    refused(&["/bin/fifo"], &["/bin/fifo", "FIFO"]);
+    refused(&["/dev/null"], &["/dev/null", "not an ELF file"]);
+    symlink(
+        "../../../../../../../etc/passwd",
+        format!("{root}/bin/climbs"),
+    )
+    .unwrap();
+    refused(&["/bin/climbs"], &["/bin/climbs", "no such program"]);
+    symlink("round", format!("{root}/bin/round")).unwrap();
+    refused(&["/bin/round"], &["/bin/round", "circle"]);
+    // In place of the loader.
+    type Put<'a> = (&'a dyn Fn(), &'a str);
+    let puts: [Put; 6] = [
+        (&|| (), "no such file"),
+        (&|| fs::write(&loader, "text").unwrap(), "not executable"),
+        (&|| fs::create_dir(&loader).unwrap(), "folder"),
+        (&|| symlink(&secret, &loader).unwrap(), "no such file"),
+        (&|| symlink("/dev/zero", &loader).unwrap(), "no such file"),
+        (
+            &|| {
+                fs::write(&loader, &saved[..200]).unwrap();
+                fs::set_permissions(&loader, Permissions::from_mode(0o755)).unwrap();
+            },
+            "headers",
+        ),
+    ];
+    for (put, word) in puts {
+        let _ = fs::remove_file(&loader);
+        let _ = fs::remove_dir(&loader);
+        put();
+        refused(&["/bin/pie"], &["PT_INTERP", "--root DIR", word]);
+    }
+}
