@@ -131,7 +131,7 @@ pub const EVALUATIONS: &[Evaluation] = &[
             part(
                 "Figure 1",
                 "procedures by samples (dcpiprof)",
-                NotCovered("`hps dcpi prof` prints it for any program; X11 is not run"),
+                NotCovered("`hps dcpi report` prints it for any program; X11 is not run"),
             ),
             part(
                 "Figure 2",
@@ -143,12 +143,12 @@ pub const EVALUATIONS: &[Evaluation] = &[
             part(
                 "Figure 3",
                 "variation between runs (dcpistats)",
-                NotCovered("`hps dcpi stats` prints it; wave5 is not run"),
+                NotCovered("`hps dcpi report --as stats` prints it; wave5 is not run"),
             ),
             part(
                 "Figure 4",
                 "stalls of a procedure by cause",
-                NotCovered("`hps dcpi calc` prints it; wave5 is not run"),
+                NotCovered("`hps dcpi report --as calc` prints it; wave5 is not run"),
             ),
             part(
                 "Figure 5",

@@ -244,7 +244,8 @@ fn unexplained(table: &Table<'_>) -> Statement {
 fn icache_stalls(table: &Table<'_>) -> impl Iterator<Item = Statement> {
     let procedures = icache(table);
     type Procedure = (f64, f64, f64);
-    let ends: [(&str, fn(&Procedure) -> f64); 3] = [
+    type End = (&'static str, fn(&Procedure) -> f64);
+    let ends: [End; 3] = [
         ("top", |p| p.2),
         ("bottom", |p| p.1),
         ("middle", |p| (p.1 + p.2) / 2.0),

@@ -358,8 +358,8 @@ fn traffic_explains(table: &Table<'_>) -> Statement {
         let falls = rows.windows(2).map(|pair| pair[0].1 - pair[1].1);
         falls.fold(f64::NEG_INFINITY, f64::max)
     });
-    let end = |row: fn(&[(f64, f64)]) -> Option<&(f64, f64)>| rows.as_deref().and_then(row);
-    let (fewest, most) = (end(<[_]>::first), end(<[_]>::last));
+    let fewest = rows.as_ref().and_then(|rows| rows.first());
+    let most = rows.as_ref().and_then(|rows| rows.last());
     Statement::new(
         Section::Cost,
         "invalidations explain what an observer on another core costs",
