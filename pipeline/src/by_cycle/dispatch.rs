@@ -171,8 +171,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.rob.tail += 1;
     }
 
-    /// Completes an access: performs an atomic where contexts share memory, and separates the computation of an address
-    /// from its access where the machine does.
+    /// Performs an atomic where contexts share memory, and separates an address from its access where the machine does.
     #[cold]
     fn watch(&mut self, core: &Resources, slot: Slot, kind: u8) {
         if kind & kind::ATOMIC != 0 {
