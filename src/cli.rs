@@ -367,8 +367,8 @@ pub struct RunArgs {
     /// Stop after this many instructions of the program (exit code 0)
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,
-    /// Program (a static RISC-V or Alpha executable, or the name of one that comes with the project) and its
-    /// arguments; whatever stands behind the program is its own, options too
+    /// Program (a RISC-V or Alpha executable, a dynamic one with --root, or the name of one that comes with the project)
+    /// and its arguments; whatever stands behind the program is its own, options too
     #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
     pub command: Vec<String>,
 }

@@ -133,9 +133,20 @@ fn a_copy_is_thrown_away() {
         assert!(output.status.success(), "{output:?}");
         output.stdout
     };
+    // A killed command has left one copy; another one is in use, as its lock says.
+    let at = |name: &str| Path::new(&temporary).join(name);
+    for name in ["hps-scratch-1-0", "hps-scratch-1-1"] {
+        fs::create_dir_all(at(name).join("folder")).unwrap();
+    }
+    fs::write(at("hps-scratch-1-0.lock"), "").unwrap();
+    let in_use = fs::File::create(at("hps-scratch-1-1.lock")).unwrap();
+    in_use.lock().unwrap();
     assert_eq!(run(), run());
     assert_eq!(tree(Path::new(&root), true), before);
-    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+    let left = fs::read_dir(&temporary).unwrap();
+    let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["hps-scratch-1-1", "hps-scratch-1-1.lock"]);
 }
 
 /// A copy that cannot be kept is refused before the run.

@@ -10,6 +10,12 @@ pub(crate) mod fd {
     #[derive(Debug)]
     pub(crate) struct OwnedFd(());
 
+    impl OwnedFd {
+        pub(crate) fn try_clone(&self) -> std::io::Result<OwnedFd> {
+            Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
+        }
+    }
+
     /// A borrowed descriptor.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct BorrowedFd<'a>(std::marker::PhantomData<&'a ()>);

@@ -277,7 +277,7 @@ impl Root {
     /// Opens the content of the regular file at a node, and no other one.
     pub(super) fn open(&self, node: &Node, flags: OFlags) -> Result<File, Errno> {
         if let Some(scratch) = &self.scratch {
-            scratch.fill(node, flags.contains(OFlags::TRUNC))?;
+            scratch.fill(node, flags.intersects(OFlags::TRUNC))?;
         }
         node.open(flags)
     }

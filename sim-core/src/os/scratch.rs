@@ -21,7 +21,8 @@ use super::errno::Errno;
 use super::paths::{Entrance, Folder, Last, Node, identity, is_proc};
 use crate::host::sys::fd::{AsFd, OwnedFd};
 use crate::host::sys::ffi::OsStrExt;
-use crate::host::sys::rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
+use crate::host::sys::rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags};
+use crate::host::sys::unix_fs::MetadataExt;
 
 /// Bits of a mode that files of the copy have.
 const PERMISSIONS: u32 = 0o1777;
@@ -39,6 +40,7 @@ pub(super) struct Scratch {
     /// Where the copy lies on the host, and its number.
     path: PathBuf,
     own: Identity,
+    _reserved: Reserved,
     lacking: Mutex<Lacking>,
 }
 
@@ -54,8 +56,9 @@ struct Lacking {
 impl Scratch {
     /// An empty copy of `original` in a new folder in `parent`, and the copy's folder.
     pub(super) fn new(original: OwnedFd, parent: &Path) -> io::Result<(Scratch, Folder)> {
-        let path = fresh_folder(parent)?;
-        let made = Scratch::at(original, path.clone());
+        remove_abandoned(parent);
+        let (path, reserved) = fresh_folder(parent)?;
+        let made = Scratch::at(original, path.clone(), reserved);
         if made.is_err() {
             // The folder is empty; another error does not matter beside the first.
             let _ = std::fs::remove_dir(&path);
@@ -63,7 +66,7 @@ impl Scratch {
         made
     }
 
-    fn at(original: OwnedFd, path: PathBuf) -> io::Result<(Scratch, Folder)> {
+    fn at(original: OwnedFd, path: PathBuf, reserved: Reserved) -> io::Result<(Scratch, Folder)> {
         let stat = fs::fstat(&original)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = fs::open(&path, flags, Mode::empty())?;
@@ -76,6 +79,7 @@ impl Scratch {
             original,
             path,
             own,
+            _reserved: reserved,
             lacking: Mutex::new(lacking),
         };
         Ok((scratch, Folder::new(folder)))
@@ -286,17 +290,75 @@ impl Drop for Scratch {
     }
 }
 
-/// A new folder that nobody else has.
-fn fresh_folder(parent: &Path) -> io::Result<PathBuf> {
+/// Beginning of the names of copies, and the end of the name of the file that is locked while a copy is in use.
+const NAME: &str = "hps-scratch-";
+const LOCK: &str = ".lock";
+
+/// The lock file of a copy in use. The file is removed with this value; the host releases the lock of a killed command.
+#[derive(Debug)]
+struct Reserved {
+    _locked: File,
+    path: PathBuf,
+}
+
+impl Reserved {
+    /// Takes the lock of a file; `None` if another command has it, or has removed the file meanwhile.
+    fn take(path: PathBuf, create: bool) -> io::Result<Option<Reserved>> {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(create);
+        let file = options.open(&path)?;
+        let is_mine = fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && file.metadata()?.nlink() > 0;
+        Ok(is_mine.then_some(Reserved {
+            _locked: file,
+            path,
+        }))
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        // Nobody is left to be told of an error.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A new folder that nobody else has, and what keeps others from removing it.
+fn fresh_folder(parent: &Path) -> io::Result<(PathBuf, Reserved)> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     loop {
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("hps-scratch-{}-{serial}", std::process::id()));
+        let name = format!("{NAME}{}-{serial}", std::process::id());
+        let reserved = match Reserved::take(parent.join(format!("{name}{LOCK}")), true) {
+            Ok(Some(reserved)) => reserved,
+            Ok(None) => continue,
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(cause) => return Err(cause),
+        };
+        let path = parent.join(name);
         let mut builder = std::fs::DirBuilder::new();
         match std::os::unix::fs::DirBuilderExt::mode(&mut builder, OWNER).create(&path) {
-            Ok(()) => return Ok(path),
+            Ok(()) => return Ok((path, reserved)),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
             Err(cause) => return Err(cause),
+        }
+    }
+}
+
+/// Removes copies that killed commands have left: those whose lock nobody has. Errors are no reason not to begin.
+fn remove_abandoned(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let Some(copy) = name.to_str().and_then(|name| name.strip_suffix(LOCK)) else {
+            continue;
+        };
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if !copy.starts_with(NAME) || !is_file {
+            continue;
+        }
+        if let Ok(Some(_reserved)) = Reserved::take(path, false) {
+            let _ = std::fs::remove_dir_all(parent.join(copy));
         }
     }
 }
