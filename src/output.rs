@@ -304,6 +304,9 @@ mod tests {
         "db",
     ];
 
+    /// Folders that must be free, which the command checks itself: nothing can be overwritten there.
+    const FREE: [&str; 1] = ["run scratch"];
+
     /// For commands with outputs, words that they need beside these.
     const WORDS: [(&str, &[&str]); 25] = [
         ("sweep", &[]),
@@ -364,7 +367,9 @@ mod tests {
             for arg in command.get_arguments() {
                 let id = arg.get_id().as_str();
                 let is_path = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
-                let is_known = INPUTS.contains(&id) || INPUTS.contains(&&*format!("{words} {id}"));
+                let named = format!("{words} {id}");
+                let is_known =
+                    INPUTS.contains(&id) || INPUTS.contains(&&*named) || FREE.contains(&&*named);
                 assert!(
                     !is_path || is_known,
                     "hps {words}: {id} is a path: give it a type of this module"

@@ -309,7 +309,8 @@ impl Reserved {
         let file = options.open(&path)?;
         let is_mine = fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
             && file.metadata()?.nlink() > 0;
-        Ok(is_mine.then_some(Reserved {
+        // A value that is made and dropped would remove the file of another command.
+        Ok(is_mine.then(|| Reserved {
             _locked: file,
             path,
         }))
