@@ -55,7 +55,7 @@ fn an_elf_program_for_alpha() {
 fn elf_messages_name_the_right_remedy() {
     let mut elf = Elf::alpha();
     elf.others = vec![(3, 0)];
-    refused(&elf.build(), &["PT_INTERP", "size", "damaged"]);
+    refused(&elf.build_with_size(1), &["PT_INTERP", "size", "damaged"]);
     let mut elf = Elf::alpha();
     elf.entry = 0x10202;
     refused(&elf.build(), &["e_entry", "damaged"]);

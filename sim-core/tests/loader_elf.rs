@@ -117,13 +117,16 @@ fn wrong_files_are_named() {
         },
         &["e_type", "core dump"],
     );
-    refused(
-        &Elf {
-            others: vec![(3, 0)],
-            ..Elf::default()
-        },
-        &["PT_INTERP", "size", "damaged"],
-    );
+    let dynamic = Elf {
+        others: vec![(3, 0)],
+        ..Elf::default()
+    };
+    for (size, problem) in [(0, "size"), (1, "size"), (4097, "size"), (5, "no end")] {
+        let message = refusal(&dynamic.build_with_size(size));
+        for words in ["PT_INTERP", problem, "damaged"] {
+            assert!(message.contains(words), "{size}: {message}");
+        }
+    }
     refused(
         &Elf {
             loads: vec![],

@@ -102,6 +102,14 @@ impl Elf {
         elf
     }
 
+    /// The file with the size of the first of `others` changed in its header.
+    pub fn build_with_size(&self, size: u64) -> Vec<u8> {
+        let mut file = self.build();
+        let at = 64 + 56 * self.loads.len() + 32;
+        file[at..at + 8].copy_from_slice(&size.to_le_bytes());
+        file
+    }
+
     /// The file. Segments lie at file offsets that fit their addresses; the first one begins with
     /// the headers.
     pub fn build(&self) -> Vec<u8> {
