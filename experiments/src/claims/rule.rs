@@ -149,16 +149,6 @@ impl Condition {
         }
     }
 
-    /// The places of all numbers that it judges.
-    fn judged(&self) -> Vec<usize> {
-        match self {
-            Condition::In(at, _) | Condition::Holds(at, ..) => vec![*at],
-            Condition::Follows(_, of) | Condition::Apart(of, ..) => of.clone(),
-            Condition::Above(more, less) => vec![*more, *less],
-            Condition::All(conditions) => conditions.iter().flat_map(Condition::judged).collect(),
-        }
-    }
-
     /// All limits that stand in it.
     #[cfg(test)]
     pub fn limits(&mut self) -> Vec<&mut f64> {
@@ -229,16 +219,6 @@ impl Rule {
             draw: None,
             by_interval: false,
         }
-    }
-
-    /// The places of the numbers that it judges.
-    pub fn judged(&self) -> Vec<usize> {
-        let mut all = self.confirmed.judged();
-        if let Differs::If(condition) = &self.differs {
-            all.extend(condition.judged());
-        }
-        all.extend(self.draw.iter().flat_map(Condition::judged));
-        all
     }
 
     /// The sentence. Of what no paper claims nothing is confirmed: it holds.

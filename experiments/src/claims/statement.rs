@@ -252,14 +252,8 @@ impl Statement {
 
     /// The verdict.
     fn verdict(&self) -> Verdict {
-        let is_measured = |at: &usize| {
-            let value = self.numbers[*at].value;
-            value.is_some_and(|value| !value.is_nan())
-        };
-        let Some(rule) = self
-            .rule
-            .as_ref()
-            .filter(|rule| rule.judged().iter().all(is_measured))
+        let is_measured = |number: &Number| number.value.is_some_and(|value| !value.is_nan());
+        let Some(rule) = (self.rule.as_ref()).filter(|_| self.numbers.iter().all(is_measured))
         else {
             return Verdict::NotMeasured;
         };
