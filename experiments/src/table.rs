@@ -219,7 +219,7 @@ pub(crate) fn paired<'c>(
 }
 
 /// Names once each, in the order of their first places.
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut all = Vec::new();
     for name in names {
         if !all.contains(&name) {
@@ -231,6 +231,5 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 
 /// The mean of values; `None` of none.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.into_iter().collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    Some(Mean::of(values)?.value)
 }

@@ -1,4 +1,5 @@
-//! The loops whose host instructions `hps dev bench --counts` has counted: the first instructions of a program in one of them.
+//! The loops whose host instructions `hps dev bench --counts` has counted: the first instructions of a program in one of
+//! them.
 
 use std::error::Error;
 
@@ -40,7 +41,7 @@ impl CountedLoop {
         CountedLoop::Sampled,
     ];
 
-    /// What `hps dev bench --without` calls it.
+    /// The name that `hps dev bench --without` takes.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -44,4 +44,13 @@ impl ChapterTable {
             folded: false,
         }
     }
+
+    /// The table, shown only when its title is opened.
+    #[must_use]
+    pub fn folded(self) -> Self {
+        ChapterTable {
+            folded: true,
+            ..self
+        }
+    }
 }

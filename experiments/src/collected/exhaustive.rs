@@ -1,4 +1,4 @@
-//! What a profile of HPS is held against: every event of the program.
+//! The exhaustive profile beside one of HPS: every event of the program.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use hps_sim_core::symbols::Entries;
 
 use super::CollectionError;
 
-/// What is exact of a program.
+/// Exact profiles of a program.
 pub(super) struct Truth {
     pub grid: GridResult,
     pub methods: MethodMap,
@@ -31,7 +31,7 @@ const IN_STEP: f64 = 0.1;
 const FEW_SAMPLES: u64 = 20;
 
 impl Truth {
-    /// What to say of a fixed period that is in step with the program's loops.
+    /// A warning where the fixed period is in step with the program's loops.
     pub fn in_step(&self, point: SamplePoint) -> Option<String> {
         let [(fixed, samples), (detuned, others)] = self.accuracies?;
         let is_in_step = detuned > fixed + IN_STEP && samples.min(others) >= FEW_SAMPLES;

@@ -24,9 +24,9 @@ use tables::Table;
 /// A profile that HPS is to collect.
 #[derive(Clone, Debug)]
 pub struct Collection<'a> {
-    /// What it is of.
+    /// Kind of the profile.
     pub kind: ProfileKind,
-    /// How it is sampled.
+    /// Burst length and sparsity.
     pub point: SamplePoint,
     /// The seed of random periods; `None` for fixed ones.
     pub random_period: Option<u64>,
@@ -49,7 +49,7 @@ pub struct Change {
     pub point: SamplePoint,
 }
 
-/// A collected profile and what there was.
+/// A collected profile beside the exhaustive one.
 #[derive(Clone, Debug)]
 pub struct Collected {
     /// Both, by kind.
@@ -62,7 +62,7 @@ pub struct Collected {
     pub instructions: u64,
     /// The program's exit code.
     pub exit_code: i32,
-    /// What to say of a fixed period that is in step with the program's loops.
+    /// A warning where the fixed period is in step with the program's loops.
     pub in_step: Option<String>,
 }
 
@@ -80,9 +80,9 @@ pub enum Profiles {
 /// A sampled profile beside the exhaustive one.
 #[derive(Clone, Debug)]
 pub struct Beside<K: ProfileKey> {
-    /// What was sampled.
+    /// The profile of the samples.
     pub sampled: Profile<K>,
-    /// What there was.
+    /// The profile of all events.
     pub exhaustive: Profile<K>,
     /// The tables that the sampled one is made of, each with its owner, if there are several.
     pub tables: Vec<(String, Profile<K>)>,
@@ -111,7 +111,7 @@ pub enum CollectionError {
     Nothing,
 }
 
-/// What a collecting run gives.
+/// Results of a collecting run.
 struct Run {
     collected: CollectedProfile,
     /// The tables that it is made of, if there are several.
@@ -132,7 +132,7 @@ impl Collection<'_> {
         let streams = StreamConfig::default();
         let truth = exhaustive(program, self.kind, self.point, &streams, &tail_calls)?;
         let mut program = program.clone();
-        // What it says on standard error has been seen once.
+        // The first run has shown the program's standard error.
         program.process.stderr = Output::Discard;
         let options = CollectorOptions {
             dise: self.machine.map(|m| dise_config(m)).unwrap_or_default(),
@@ -166,7 +166,7 @@ impl Collection<'_> {
     }
 }
 
-/// What was collected beside what there was, and how many events were lost.
+/// The collected profile beside the exhaustive one, and how many events were lost.
 fn beside(
     collected: CollectedProfile,
     tables: Vec<Table>,

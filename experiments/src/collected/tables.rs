@@ -3,7 +3,7 @@
 use hps_productions::{CollectedProfile, Collector, CollectorError, TablesOf};
 use hps_sim_core::process::Process;
 
-/// What one table holds, and whose it is.
+/// Contents of one table, and its owner.
 pub(super) struct Table {
     pub owner: String,
     pub collected: CollectedProfile,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::table::{Cells, Mean, Table};
+use crate::table::{Cells, Mean, Table, distinct};
 
 /// The setting of what was measured on one of several machines.
 #[must_use]
@@ -33,15 +33,7 @@ pub fn programs<'a>(table: &Table<'a>) -> Vec<&'a str> {
 /// The machines on which the analysis was tried, in the order in which that was measured.
 #[must_use]
 pub fn machines<'a>(table: &Table<'a>) -> Vec<&'a str> {
-    let mut all = Vec::new();
-    for m in table.all() {
-        if let Some(machine) = m.setting.strip_prefix(MACHINE)
-            && !all.contains(&machine)
-        {
-            all.push(machine);
-        }
-    }
-    all
+    distinct(table.all().filter_map(|m| m.setting.strip_prefix(MACHINE)))
 }
 
 /// A number of each program, by name.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::leaderboard::{BIAS, DRAWS, GROUP, PASSIVE, STATES};
 use crate::measurement::UnitRecord;
-use crate::table::{Cells, Mean, Table};
+use crate::table::{Cells, Mean, Table, mean};
 
 /// An error that a study prints.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +149,7 @@ impl<'a> Data<'a> {
     /// Mean error of a policy over programs with every cycle sampled.
     #[must_use]
     pub fn mean_bias(&self, machine: &str, policy: &str) -> Option<f64> {
-        Some(Mean::of(self.biases(machine, policy).into_values())?.value)
+        mean(self.biases(machine, policy).into_values())
     }
 
     /// Errors of a policy by instruction and program with every cycle sampled.

@@ -1,6 +1,6 @@
-//! What `hps dev bench --counts --counted-by` has counted: the first instructions of a program that comes with the project, in
-//! one loop. It holds what the loops need and nothing else, so that it is built sooner than `hps`, which counts itself where
-//! nothing is said.
+//! The command that `hps dev bench --counts --counted-by` has counted: the first instructions of a program that comes with
+//! the project, in one loop. The loops and nothing else are in it, so that it is built sooner than `hps`, which counts
+//! itself where nothing is said.
 //!
 //! `hps-counted PROGRAM ISA SIZE MACHINE LOOP INSTRUCTIONS`
 

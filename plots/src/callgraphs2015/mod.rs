@@ -398,10 +398,7 @@ fn accuracy_by_program(found: &Table<'_>) -> ChapterTable {
         accuracy("HPS, 8 of 80", "hps-8".to_string(), "one_in=80".to_string()),
     ];
     let title = "Accuracy by program, %";
-    ChapterTable {
-        folded: true,
-        ..by_program(found, title, &found.programs("program"), &columns)
-    }
+    by_program(found, title, &found.programs("program"), &columns).folded()
 }
 
 fn contexts(isa: &str, found: &Table<'_>) -> Result<Chapter, PlotError> {

@@ -98,8 +98,5 @@ fn of_each_program(data: &Data<'_>) -> ChapterTable {
     });
     let columns: Vec<Column> = columns.collect();
     let title = "Slowdown of each program";
-    ChapterTable {
-        folded: true,
-        ..by_program(data.table(), title, &data.programs(), &columns)
-    }
+    by_program(data.table(), title, &data.programs(), &columns).folded()
 }

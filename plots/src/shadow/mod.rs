@@ -217,10 +217,7 @@ fn table(data: &Data<'_>, shown: &Shown) -> ChapterTable {
     });
     let columns: Vec<Column> = columns.collect();
     let title = format!("{}: {}", shown.title, shown.axis);
-    ChapterTable {
-        folded: true,
-        ..by_program(data.table(), &title, &data.programs(), &columns)
-    }
+    by_program(data.table(), &title, &data.programs(), &columns).folded()
 }
 
 /// Thousands and millions of instructions.

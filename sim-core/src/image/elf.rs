@@ -33,7 +33,7 @@ const fn remedy(isa: Option<Isa>) -> &'static str {
     }
 }
 
-/// What a file is loaded for.
+/// Purpose of loading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// To be run.
@@ -42,7 +42,7 @@ pub(super) enum Role {
     Interpreter,
 }
 
-/// What the loader needs of a file.
+/// Facts of a file that the loader needs.
 pub(super) struct Layout {
     pub isa: Isa,
     pub entry: u64,
@@ -348,7 +348,7 @@ fn interpreter(
     }
 }
 
-/// What is added to the addresses of a loader, so that it ends where `mmap` begins to hand out addresses.
+/// Load bias of a loader: it ends where `mmap` begins to hand out addresses.
 fn interpreter_base(
     headers: &[ProgramHeader],
     page_bytes: u64,

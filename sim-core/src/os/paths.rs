@@ -287,8 +287,8 @@ impl Root {
         Arc::clone(&self.folder)
     }
 
-    /// The last name of `path` and its folder, for a call that changes the name. `path` begins at `start`, or at the root if it is
-    /// absolute. Links that lead to the folder are followed, a link of the last name is not.
+    /// The last name of `path` and its folder, for a call that changes the name. `path` begins at `start`, or at the root
+    /// if it is absolute. Links that lead to the folder are followed, a link of the last name is not.
     ///
     /// # Errors
     /// If the folder is not there, or `path` is empty or too long.

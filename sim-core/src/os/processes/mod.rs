@@ -5,8 +5,8 @@
 //! of the run), is with the guest whose turn it is and [goes on](Linux::hand_over) with the turn, so that a run of one
 //! process pays nothing. Each guest has its own memory, descriptors, working folder, signals, timers and threads.
 //!
-//! [`fork`] makes processes, [`exec`] gives them other programs, which [`programs`] finds, [`end`] takes them away, [`wait`] tells their parents,
-//! [`groups`] names several at once, [`stop`] stops and continues them. Whose turn it is follows in [`turns`](crate::process).
+//! [`fork`] makes processes, [`exec`] gives them other programs, which [`programs`] finds, [`end`] takes them away,
+//! [`wait`] tells their parents, [`groups`] names several at once, [`stop`] stops and continues them. Whose turn it is follows in [`turns`](crate::process).
 
 mod descriptor;
 mod end;
