@@ -42,7 +42,9 @@ fn frames_have_declarations_discriminators_and_places_of_inlined_calls() {
         .function_named("price_block")
         .expect("it is there");
     let addresses = (outer.addr..outer.addr + outer.size).step_by(2);
-    let stacks: Vec<Vec<SourceFrame>> = addresses.map(|pc| image.source_frames(pc)).collect();
+    let stacks: Vec<Vec<SourceFrame>> = addresses
+        .map(|pc| image.symbols.source_frames(pc))
+        .collect();
     let pricing = "src-guest/netsimplex/pricing.c";
     let declared = line_behind(0, pricing, "NOINLINE struct arc *price_block");
     let own = || stacks.iter().filter_map(|frames| frames.last());

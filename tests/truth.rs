@@ -41,8 +41,8 @@ fn both_cores_give_nearly_the_same_profile() {
             let [a, b] = [CoreKind::Cycle, CoreKind::Instruction]
                 .map(|core| watched(program, isa, core, Watch::default()));
             let image = &a.ran.process.image;
-            let map = FunctionMap::new(image, &a.exact);
-            let errors = Levels::new(&a.exact, image, &map).errors(b.exact.weights());
+            let map = FunctionMap::new(&image.symbols, &a.exact);
+            let errors = Levels::new(&a.exact, &image.symbols, &map).errors(b.exact.weights());
             let at = |wanted| errors.iter().find(|(level, _)| *level == wanted);
             let overlap = |level| 1.0 - at(level).expect("each level has an error").1;
             (

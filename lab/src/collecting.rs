@@ -263,12 +263,13 @@ where
     /// The errors of [`run`](Self::run); [`LabError::CollectedEvents`] for a period of events; buffers that do not fit
     /// into memory.
     pub fn collected(
-        self,
+        mut self,
         how: &Collecting,
         watch: Watch,
     ) -> Result<Collected<I::Editor>, LabError> {
         let hardware = Hardware::new(how, self.machine())?;
-        let watching = probe(self.machine(), &self.program.image, watch);
+        let log = self.record_code();
+        let watching = probe(self.machine(), (&self.program.image, &log), watch);
         let run = self.watched_by(watching).interrupted(|process| {
             let Some(hardware) = hardware else {
                 return Ok((None, None));

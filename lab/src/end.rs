@@ -1,9 +1,9 @@
 //! How a run ended, in words.
 
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::StopReason;
 use hps_sim_core::process::Process;
+use hps_sim_core::symbols::Symbols;
 use hps_sim_core::trap::{Trap, TrapCause};
 
 use crate::program::Expected;
@@ -121,21 +121,22 @@ impl Faulted {
             Some(reason) => Faulted::Stopped(reason.to_string()),
             None => Faulted::At {
                 trap,
-                place: place(&process.image, trap.pc),
+                place: place(&process.symbols(), trap.pc),
             },
         })
     }
 }
 
-/// Where an address lies: function and offset, or the address outside of all functions; behind it the
-/// source line in brackets if the program has line tables.
+/// Where an address lies: function and offset, `libc.so.6!` in front if another object than the program holds it, or the
+/// address outside of all functions; behind it the source line in brackets if the object has line tables.
 #[must_use]
-pub fn place(image: &ProgramImage, pc: u64) -> String {
-    let mut text = match image.symbols.function_at(pc) {
+pub fn place(symbols: &Symbols, pc: u64) -> String {
+    let text = match symbols.function_at(pc) {
         Some(f) => format!("{}+{:#x}", f.name, pc - f.addr),
         None => format!("{pc:#x}"),
     };
-    if let Some(line) = image.source_line(pc) {
+    let mut text = symbols.with_object(pc, &text);
+    if let Some(line) = symbols.source_line(pc) {
         text.push_str(&format!(" ({line})"));
     }
     text

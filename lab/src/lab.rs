@@ -8,6 +8,7 @@ use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{Process, ProcessConfig};
+use hps_sim_core::symbols::CodeLog;
 use hps_workloads::{Size, Workload};
 
 use crate::error::LabError;
@@ -206,6 +207,14 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
             warn: self.warn,
             names_contention: self.names_contention,
         }
+    }
+
+    /// A record of the code that programs of the run map, for an observer that is there before the run.
+    #[must_use]
+    pub fn record_code(&mut self) -> CodeLog {
+        let log = CodeLog::default();
+        self.process_mut().code = Some(log.clone());
+        log
     }
 
     fn process_mut(&mut self) -> &mut ProcessConfig {

@@ -8,7 +8,7 @@ use hps_profilers::views::FunctionMap;
 use hps_profilers::{Beats, Detail, ExactProfile, Follow, Oracle, Period, Sampled, Samplers};
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::NoProbe;
-use hps_sim_core::symbols::Entries;
+use hps_sim_core::symbols::{CodeLog, CodeWatch, Entries};
 
 use crate::error::LabError;
 use crate::install::Install;
@@ -74,20 +74,27 @@ fn samplers(width: u64, all: Vec<(Box<dyn Policy>, Period)>) -> Samplers {
 /// What watches a run.
 pub type Watching = Beats<(Oracle, (Samplers, Option<Timeline>))>;
 
-/// The probe of a watched run.
-pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Watching {
+/// The probe of a watched run, whose programs record their code in `log`.
+pub(crate) fn probe(
+    machine: &MachineConfig,
+    (image, log): (&ProgramImage, &CodeLog),
+    watch: Watch,
+) -> Watching {
     let width = u64::from(machine.most_commit_width());
+    let program = watch.program.unwrap_or(1);
+    let code = || Some(CodeWatch::new(log.clone(), program));
     let follow = watch.contexts.map(|detail| Follow {
         entries: Entries::of(&image.symbols, image.isa),
-        functions: FunctionMap::named(image),
+        functions: FunctionMap::named(&image.symbols),
+        watch: code(),
         detail,
     });
     let samplers = samplers(width, watch.samplers);
     let timeline = watch
         .timeline
-        .then(|| Timeline::new(FunctionMap::named(image)));
+        .then(|| Timeline::new(FunctionMap::named(&image.symbols), code()));
     let oracle = Oracle::new(width, watch.charge, follow);
-    Beats::new((oracle, (samplers, timeline))).following(watch.program.unwrap_or(1))
+    Beats::new((oracle, (samplers, timeline))).following(program)
 }
 
 impl<I: Install<Editor: TimedLoop<Watching>>> Lab<'_, Timed<'_>, I, NoProbe> {
@@ -96,8 +103,9 @@ impl<I: Install<Editor: TimedLoop<Watching>>> Lab<'_, Timed<'_>, I, NoProbe> {
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
-    pub fn watched(self, watch: Watch) -> Result<Truth<I::Editor>, LabError> {
-        let probe = probe(self.machine(), &self.program.image, watch);
+    pub fn watched(mut self, watch: Watch) -> Result<Truth<I::Editor>, LabError> {
+        let log = self.record_code();
+        let probe = probe(self.machine(), (&self.program.image, &log), watch);
         Ok(Truth::of(self.watched_by(probe).run()?))
     }
 }

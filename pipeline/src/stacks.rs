@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::Probe;
+use hps_sim_core::symbols::{CodeWatch, Symbols};
+use rustc_hash::FxHashMap;
 
 use crate::model::{Cause, CpiStack, PipelineProbe};
 
@@ -11,9 +12,13 @@ use crate::model::{Cause, CpiStack, PipelineProbe};
 /// (or next to reach it). The stacks of all functions sum to that of the whole.
 #[derive(Debug)]
 pub struct FunctionStacks {
-    image: Arc<ProgramImage>,
-    /// One for each function of the image, and a last one for addresses outside of all of them.
-    stacks: Vec<CpiStack>,
+    symbols: Arc<Symbols>,
+    watch: Option<CodeWatch>,
+    /// The first one is that of addresses outside of all functions.
+    stacks: Vec<FunctionStack>,
+    /// The place of each function in `stacks`, by its entry.
+    places: FxHashMap<u64, usize>,
+    /// Code that was asked for last, and the place of its function.
     last: (u64, u64, usize),
 }
 
@@ -29,39 +34,27 @@ pub struct FunctionStack {
 }
 
 impl FunctionStacks {
-    /// Empty stacks for the functions of a program.
+    /// Empty stacks for the functions of a program, and those of code that `watch` tells of.
     #[must_use]
-    pub fn new(image: Arc<ProgramImage>) -> Self {
-        let functions = image.symbols.functions().len();
+    pub fn new(symbols: Arc<Symbols>, watch: Option<CodeWatch>) -> Self {
         FunctionStacks {
-            image,
-            stacks: vec![CpiStack::default(); functions + 1],
-            last: (1, 0, functions),
+            symbols,
+            watch,
+            stacks: vec![FunctionStack {
+                name: "(outside of functions, handlers included)".to_string(),
+                entry: 0,
+                stack: CpiStack::default(),
+            }],
+            places: FxHashMap::default(),
+            last: (1, 0, 0),
         }
     }
 
     /// The functions with any slots, most slots first.
     #[must_use]
     pub fn ranking(&self) -> Vec<FunctionStack> {
-        let functions = self.image.symbols.functions();
-        let mut all: Vec<FunctionStack> = self
-            .stacks
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| s.total() > 0)
-            .map(|(i, s)| match functions.get(i) {
-                Some(f) => FunctionStack {
-                    name: f.name.clone(),
-                    entry: f.addr,
-                    stack: *s,
-                },
-                None => FunctionStack {
-                    name: "(outside of functions, handlers included)".to_string(),
-                    entry: 0,
-                    stack: *s,
-                },
-            })
-            .collect();
+        let met = self.stacks.iter().filter(|f| f.stack.total() > 0);
+        let mut all: Vec<FunctionStack> = met.cloned().collect();
         all.sort_by(|a, b| {
             b.stack
                 .total()
@@ -69,6 +62,29 @@ impl FunctionStacks {
                 .then(a.entry.cmp(&b.entry))
         });
         all
+    }
+
+    /// The place of the function of an address.
+    fn place(&mut self, pc: u64) -> usize {
+        if let Some(symbols) = self.watch.as_mut().and_then(CodeWatch::news) {
+            self.symbols = symbols;
+        }
+        let Some(at) = self.symbols.function_index(pc) else {
+            return 0;
+        };
+        let f = &self.symbols.functions()[at];
+        let whole = &self.symbols.functions()[self.symbols.whole(at)];
+        let next = self.stacks.len();
+        let place = *self.places.entry(whole.addr).or_insert(next);
+        if place == next {
+            self.stacks.push(FunctionStack {
+                name: self.symbols.with_object(whole.addr, &whole.name),
+                entry: whole.addr,
+                stack: CpiStack::default(),
+            });
+        }
+        self.last = (f.addr, f.addr.saturating_add(f.size), place);
+        place
     }
 }
 
@@ -78,25 +94,16 @@ impl PipelineProbe for FunctionStacks {
     const WANTS_SLOTS: bool = true;
 
     fn stand_in(&self) -> Option<Self> {
-        Some(FunctionStacks::new(Arc::clone(&self.image)))
+        Some(FunctionStacks::new(Arc::clone(&self.symbols), None))
     }
 
     #[inline]
     fn slots(&mut self, pc: u64, cause: Cause, count: u64) {
-        let (from, to, index) = self.last;
-        let index = if pc >= from && pc < to {
-            index
-        } else {
-            match self.image.symbols.function_index(pc) {
-                Some(i) => {
-                    let f = &self.image.symbols.functions()[i];
-                    let whole = self.image.symbols.whole(i);
-                    self.last = (f.addr, f.addr.saturating_add(f.size), whole);
-                    whole
-                }
-                None => self.stacks.len() - 1,
-            }
+        let (from, to, place) = self.last;
+        let place = match pc >= from && pc < to {
+            true => place,
+            false => self.place(pc),
         };
-        self.stacks[index].add(cause, count);
+        self.stacks[place].stack.add(cause, count);
     }
 }

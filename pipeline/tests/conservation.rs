@@ -278,7 +278,7 @@ fn stacks_of_functions_sum_to_the_whole() {
         let subject = workload(name);
         let core = subject.run(
             &preset("hps-4wide"),
-            FunctionStacks::new(subject.image.clone()),
+            FunctionStacks::new(subject.image.symbols.clone(), None),
         );
         let ranking = core.probe().ranking();
         assert!(ranking.len() > 3, "{name}");
@@ -334,7 +334,10 @@ fn runs_repeat_and_probes_change_no_cycle() {
         let log = subject.run(&config, KanataLog::new(Isa::Riscv64, 0..u64::MAX, 100_000));
         assert!(!log.probe().is_empty());
         assert_same(&numbers(&log), &plain, &format!("{name} with a log"));
-        let stacks = subject.run(&config, FunctionStacks::new(subject.image.clone()));
+        let stacks = subject.run(
+            &config,
+            FunctionStacks::new(subject.image.symbols.clone(), None),
+        );
         assert_same(&numbers(&stacks), &plain, &format!("{name} with stacks"));
         let stream = subject.run(&config, (AtCommit(Stream::default()), Count::default()));
         assert_eq!(

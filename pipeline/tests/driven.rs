@@ -418,7 +418,7 @@ fn every_slot_has_one_owner() {
 fn stacks_of_functions_sum_to_the_whole() {
     for (w, isa, name) in workloads() {
         let process = workload(w, isa);
-        let stacks = FunctionStacks::new(Arc::clone(&process.image));
+        let stacks = FunctionStacks::new(Arc::clone(&process.image.symbols), None);
         let mut core = driven(&preset(name), process, stacks);
         core.run(50_000);
         let ranking = core.probe().ranking();

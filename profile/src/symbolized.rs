@@ -118,6 +118,15 @@ impl Function {
     }
 }
 
+/// A file that holds code of a program beside its own: a library, the loader, what a compiler has made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Module {
+    /// Path of the file, as the program sees it.
+    pub name: String,
+    /// The linker's name for its bytes, in hexadecimal; empty if unknown.
+    pub build_id: String,
+}
+
 /// A function of a [`Builder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FunctionId(u32);
@@ -248,6 +257,7 @@ pub struct Marker {
 pub struct SymbolizedProfile {
     header: Header,
     columns: Vec<Column>,
+    modules: Vec<Module>,
     functions: Vec<Function>,
     locations: Vec<Location>,
     threads: Vec<Thread>,
@@ -274,6 +284,12 @@ impl SymbolizedProfile {
     #[must_use]
     pub fn main_column(&self) -> &Column {
         &self.columns[0]
+    }
+
+    /// The files that are known to hold code of functions, without the program.
+    #[must_use]
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
     }
 
     /// All functions.

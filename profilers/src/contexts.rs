@@ -20,7 +20,7 @@
 use hps_pipeline::core::{Commit, Origin};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
-use hps_sim_core::symbols::Entries;
+use hps_sim_core::symbols::{CodeWatch, Entries};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use children::Children;
@@ -109,6 +109,7 @@ pub struct ContextTree {
     /// The stack that runs.
     stack: Stack,
     functions: Entries,
+    watch: Option<CodeWatch>,
     /// Entries of all handlers that signals have entered.
     handlers: FxHashSet<u64>,
     here: NodeId,
@@ -126,9 +127,9 @@ pub struct ContextTree {
 }
 
 impl ContextTree {
-    /// A tree with its root alone. `functions` tell tail calls from jumps.
+    /// A tree with its root alone. `functions` tell tail calls from jumps, and so do those of code that `watch` tells of.
     #[must_use]
-    pub fn new(functions: Entries) -> Self {
+    pub fn new(functions: Entries, watch: Option<CodeWatch>) -> Self {
         ContextTree {
             nodes: vec![Node {
                 parent: NodeId::ROOT,
@@ -139,6 +140,7 @@ impl ContextTree {
             children: Children::new(),
             stack: Stack::new(NodeId::ROOT, 0, 0),
             functions,
+            watch,
             handlers: FxHashSet::default(),
             here: NodeId::ROOT,
             expected: ANYTHING,
@@ -367,6 +369,9 @@ impl ContextTree {
             self.expected = ANYTHING;
             return;
         }
+        if self.watch.as_ref().is_some_and(CodeWatch::is_changed) {
+            self.renew();
+        }
         let behind = commit.pc.wrapping_add(u64::from(commit.length));
         let (target, sp) = (commit.target, commit.stack_pointer);
         self.expected = target;
@@ -398,6 +403,15 @@ impl ContextTree {
             OpClass::JumpIndirect => self.jump_indirect(commit.pc, target, sp),
             OpClass::Jump => self.jump(commit.pc, target),
             _ => {}
+        }
+    }
+
+    /// Takes the entries of code that the program has mapped.
+    #[cold]
+    #[inline(never)]
+    fn renew(&mut self) {
+        if let Some(symbols) = self.watch.as_mut().and_then(CodeWatch::news) {
+            self.functions = self.functions.renewed(&symbols);
         }
     }
 

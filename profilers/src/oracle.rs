@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use hps_pipeline::core::{Cause, Commit, EventSet, FlushReason, Origin, State, TrapTaken};
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::symbols::Entries;
+use hps_sim_core::symbols::{CodeWatch, Entries};
 use rustc_hash::FxHashSet;
 
 use crate::beat::{Beat, Key, Observer, Past, key_of};
@@ -141,6 +141,8 @@ pub struct Follow {
     pub entries: Entries,
     /// The functions that the program names.
     pub functions: FunctionMap,
+    /// Tells of code that the program maps while it runs.
+    pub watch: Option<CodeWatch>,
     /// Data kept of each context.
     pub detail: Detail,
 }
@@ -312,7 +314,8 @@ impl Oracle {
         let units = units_per_cycle(commit_width);
         let share = |n: u64| units.checked_div(n).unwrap_or(0);
         let detail = follow.as_ref().map(|follow| follow.detail);
-        let (entries, functions) = follow.map(|f| (f.entries, f.functions)).unwrap_or_default();
+        let follow = follow.map(|f| (f.entries, f.functions, f.watch));
+        let (entries, functions, watch) = follow.unwrap_or_default();
         Oracle {
             units,
             shares: (0..=commit_width.max(1)).map(share).collect(),
@@ -321,8 +324,8 @@ impl Oracle {
             keeps_rows_of_contexts: detail == Some(Detail::Rows),
             table: HotTable::new(),
             rows: Rows::new(),
-            contexts: ContextTree::new(entries),
-            context_units: UnitCounter::new(functions),
+            contexts: ContextTree::new(entries, watch.clone()),
+            context_units: UnitCounter::new(functions, watch),
             cycles: 0,
             idle_cycles: 0,
             other_cycles: 0,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use hps_pipeline::core::State;
+use hps_sim_core::symbols::CodeWatch;
 use rustc_hash::FxHashMap;
 
 use crate::beat::{Beat, Observer};
@@ -21,8 +22,9 @@ pub struct Interval {
     pub states: [u64; STATES.len()],
     /// Instructions that committed.
     pub commits: u64,
-    /// Cycles by the function of the instruction that committed next, as its place in the map of functions.
-    pub functions: FxHashMap<u32, u64>,
+    /// Cycles by the function of the instruction that committed next, by its entry; [`NO_FUNCTION`] stands for code outside
+    /// of all functions.
+    pub functions: FxHashMap<u64, u64>,
 }
 
 impl Interval {
@@ -47,21 +49,23 @@ impl Interval {
 #[derive(Clone, Debug)]
 pub struct Timeline {
     functions: FunctionMap,
+    watch: Option<CodeWatch>,
     /// The function that was asked for last, and its addresses.
-    last: (u32, Range<u64>),
+    last: (u64, Range<u64>),
     interval_cycles: u64,
     intervals: Vec<Interval>,
 }
 
-/// The place of code outside of all functions.
-const NO_FUNCTION: u32 = u32::MAX;
+/// Stands for the entry of code outside of all functions.
+pub const NO_FUNCTION: u64 = u64::MAX;
 
 impl Timeline {
-    /// An empty series over these functions.
+    /// An empty series over these functions, and those of code that `watch` tells of.
     #[must_use]
-    pub fn new(functions: FunctionMap) -> Self {
+    pub fn new(functions: FunctionMap, watch: Option<CodeWatch>) -> Self {
         Timeline {
             functions,
+            watch,
             last: (NO_FUNCTION, 0..0),
             interval_cycles: FIRST_INTERVAL,
             intervals: Vec::new(),
@@ -82,25 +86,19 @@ impl Timeline {
 
     /// The name of a function of an interval; `None` for code outside of all functions.
     #[must_use]
-    pub fn name(&self, function: u32) -> Option<&str> {
-        let function = self.functions.functions().get(function as usize)?;
-        Some(&function.name)
+    pub fn name(&self, function: u64) -> Option<&str> {
+        let at = self.functions.find(function)?;
+        Some(&self.functions.functions()[at].name)
     }
 
-    /// The entry of a function of an interval; `None` for code outside of all functions.
-    #[must_use]
-    pub fn entry(&self, function: u32) -> Option<u64> {
-        let function = self.functions.functions().get(function as usize)?;
-        Some(function.entry)
-    }
-
-    fn function(&mut self, pc: u64) -> u32 {
+    fn function(&mut self, pc: u64) -> u64 {
         if !self.last.1.contains(&pc) {
+            self.functions.renew(self.watch.as_mut());
             let Some(at) = self.functions.find(pc) else {
                 return NO_FUNCTION;
             };
             let found = &self.functions.functions()[at];
-            self.last = (at as u32, found.entry..found.end);
+            self.last = (found.entry, found.entry..found.end);
         }
         self.last.0
     }
@@ -131,7 +129,7 @@ impl Timeline {
     }
 
     /// Gives cycles from `first` on to a state, each to its interval.
-    fn add(&mut self, first: u64, cycles: u64, state: usize, function: u32) {
+    fn add(&mut self, first: u64, cycles: u64, state: usize, function: u64) {
         let (mut from, end) = (first, first + cycles);
         while from < end {
             // The last cycle of the run so far decides how long intervals are.
@@ -202,7 +200,7 @@ mod tests {
             end: entry + 0x100,
         };
         let functions = [function(0x100), function(0x200)].into_iter().collect();
-        let mut timeline = Timeline::new(functions);
+        let mut timeline = Timeline::new(functions, None);
         stall(&mut timeline, 1, FIRST_INTERVAL + 10, 0x104);
         assert_eq!(timeline.intervals()[1].cycles(), 10);
         let long = FIRST_INTERVAL * (MAX_INTERVALS as u64 + 3);
@@ -214,7 +212,7 @@ mod tests {
         let full = intervals.len() - 1;
         let is_full = |i: &Interval| i.cycles() == timeline.interval_cycles();
         assert!(intervals[..full].iter().all(is_full));
-        assert_eq!(intervals[0].functions[&0], FIRST_INTERVAL + 10);
-        assert_eq!(intervals[1].functions.get(&0), None);
+        assert_eq!(intervals[0].functions[&0x100], FIRST_INTERVAL + 10);
+        assert_eq!(intervals[1].functions.get(&0x100), None);
     }
 }

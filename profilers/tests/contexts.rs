@@ -122,9 +122,9 @@ fn functions_own_their_instructions_and_include_what_they_call() {
             |_| {},
         );
         let exact = &watched.exact;
-        let image = &watched.finished.process.image;
+        let symbols = &watched.finished.process.image.symbols;
         // The image names no functions: what was called stands for them.
-        let map = FunctionMap::new(image, exact);
+        let map = FunctionMap::new(symbols, exact);
         assert!(map.is_incomplete());
         let times = functions(exact, &instructions(exact), &map);
         let total = exact.cycles * exact.units_per_cycle;
@@ -155,7 +155,7 @@ fn functions_own_their_instructions_and_include_what_they_call() {
         assert!(down.inclusive_units > down.own.units());
         let begin = at(program.address("begin"));
         assert_eq!(begin.inclusive_units, total);
-        let levels = Levels::new(exact, image, &map);
+        let levels = Levels::new(exact, symbols, &map);
         for level in Level::ALL {
             assert_eq!(levels.exact(level).total(), total, "{level:?}");
         }

@@ -66,6 +66,7 @@ fn rows_of_contexts(entries: impl IntoIterator<Item = u64>) -> Follow {
     Follow {
         entries: Entries::new(entries.into_iter().map(|at| (at, at)), Isa::Riscv64),
         functions: FunctionMap::default(),
+        watch: None,
         detail: Detail::Rows,
     }
 }

@@ -42,6 +42,24 @@ pub fn read_to_end(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Reads a file that is open, of at most `limit` bytes, wherever others are in it.
+///
+/// # Errors
+/// The errors of [`read_file`].
+pub(crate) fn read_open(file: &File, limit: u64) -> io::Result<Vec<u8>> {
+    /// An open file, and where in it the next byte is read.
+    struct From<'a>(&'a File, u64);
+
+    impl Read for From<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = sys::unix_fs::FileExt::read_at(self.0, buffer, self.1)?;
+            self.1 += count as u64;
+            Ok(count)
+        }
+    }
+    read_to_end(From(file, 0), limit)
+}
+
 /// Reads a text of at most [`MAX_TEXT_BYTES`].
 ///
 /// # Errors

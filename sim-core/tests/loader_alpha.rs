@@ -96,7 +96,7 @@ fn an_ecoff_program() {
     assert_eq!(function(image.entry + 4), Some("local"));
     assert_eq!(image.symbols.address_of("value"), Some(DATA_BASE));
     assert_eq!(image.symbols.address_of("missing"), None);
-    assert_eq!(image.source_line(image.entry), None);
+    assert_eq!(image.symbols.source_line(image.entry), None);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn survives(bytes: &[u8]) {
     let Ok(image) = ProgramImage::parse(bytes, "fuzz") else {
         return;
     };
-    let _ = image.source_line(image.entry);
+    let _ = image.symbols.source_line(image.entry);
     let _ = image.symbols.function_at(image.entry);
     let sound = parse(&Ecoff::default()).unwrap();
     if (image.entry, &image.segments) == (sound.entry, &sound.segments) {

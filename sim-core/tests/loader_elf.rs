@@ -53,7 +53,7 @@ fn a_static_program() {
         Some("foo::bar(int)")
     );
     assert_eq!(image.symbols.address_of("value"), Some(0x12800));
-    assert_eq!(image.source_line(0x10200), None);
+    assert_eq!(image.symbols.source_line(0x10200), None);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn unusual_permissions_are_kept() {
 fn survives(bytes: &[u8]) {
     let sound = parse(&Elf::default()).unwrap();
     if let Ok(image) = ProgramImage::parse(bytes, "fuzz") {
-        let _ = image.source_line(image.entry);
+        let _ = image.symbols.source_line(image.entry);
         let _ = image.symbols.function_at(image.entry);
         if (image.entry, &image.segments) == (sound.entry, &sound.segments) {
             // Starting it would show nothing new.

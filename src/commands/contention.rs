@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hps_lab::place;
 use hps_pipeline::memsys::{ContendedLine, Touch, TouchKind};
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::process::Process;
+use hps_sim_core::symbols::Symbols;
 use serde::Serialize;
 
 use crate::text::{Align, Table, grouped};
@@ -84,25 +84,19 @@ fn name(kind: TouchKind) -> &'static str {
 }
 
 /// The lines of a run of a program, the longest waits first.
-pub fn contended(
-    lines: &[ContendedLine],
-    first: &Arc<ProgramImage>,
-    process: &Process,
-) -> Vec<LineDocument> {
-    // The program of the run is number 1.
-    let later = process.os.later_programs();
-    let image = |program: u32| {
-        later
-            .get((program as usize).wrapping_sub(2))
-            .unwrap_or(first)
+pub fn contended(lines: &[ContendedLine], process: &Process) -> Vec<LineDocument> {
+    let mut known: BTreeMap<u32, Arc<Symbols>> = BTreeMap::new();
+    let mut symbols = |program: u32| {
+        let of = || process.symbols_of(program).unwrap_or_default();
+        Arc::clone(known.entry(program).or_insert_with(of))
     };
-    let touch = |of: &Touch| TouchDocument {
+    let mut touch = |of: &Touch| TouchDocument {
         core: of.core.0,
         kind: name(of.kind),
         pc: format!("{:#x}", of.pc),
         place: match of.kind {
             TouchKind::Fetch => String::new(),
-            _ => place(image(of.program), of.pc),
+            _ => place(&symbols(of.program), of.pc),
         },
         program: of.program,
         offset: of.offset,
@@ -119,7 +113,7 @@ pub fn contended(
             invalidation_events: line.invalidation_events,
             wait_cycles: line.wait_cycles,
             cores: by_core(&line.touches),
-            instructions: line.touches.iter().map(touch).collect(),
+            instructions: line.touches.iter().map(&mut touch).collect(),
         })
         .collect()
 }

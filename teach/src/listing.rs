@@ -35,7 +35,7 @@ impl Session {
             lines.push(ListedLine {
                 pc: hex(pc),
                 text: image.isa.disassemble(&inst, pc),
-                source: image.source_line(pc),
+                source: image.symbols.source_line(pc),
                 commits: took.map_or(0, |one| one.commits),
                 cycles: took.map_or(0.0, |one| {
                     one.stack.units() as f64 / exact.units_per_cycle as f64

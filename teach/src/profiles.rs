@@ -60,8 +60,8 @@ impl Session {
         })?;
         let exact = &exact;
         let image = self.image();
-        let functions = FunctionMap::new(image, exact);
-        let members = Members::new(level, exact, image, &functions);
+        let functions = FunctionMap::new(&image.symbols, exact);
+        let members = Members::new(level, exact, &image.symbols, &functions);
         let profile = members.profile(exact.weights());
         let top: Vec<(MemberId, u64)> = profile
             .listing()
@@ -158,7 +158,7 @@ impl Session {
                 let (name, entry) = function(pc);
                 let name = match level {
                     Level::Function => name,
-                    Level::Line => image.source_line(pc).unwrap_or(name),
+                    Level::Line => image.symbols.source_line(pc).unwrap_or(name),
                     Level::Block => format!("{name}+{:#x}", pc - entry.min(pc)),
                     Level::Instruction => {
                         let text = self

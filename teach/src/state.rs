@@ -203,7 +203,7 @@ fn next(process: &Process, mut pc: u64) -> Vec<CodeLine> {
         lines.push(CodeLine {
             pc: hex(pc),
             text: process.image.isa.disassemble(&inst, pc),
-            source: process.image.source_line(pc),
+            source: process.image.symbols.source_line(pc),
         });
         pc = pc.wrapping_add(u64::from(inst.len));
     }

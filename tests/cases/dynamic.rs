@@ -10,12 +10,11 @@ use super::support::{Hps, Run};
 
 const LIBRARIES: [&str; 4] = ["libc.so", "libm.so", "libgcc_s.so", "libstdc++.so"];
 
-/// A root folder with the loader and the libraries of a cross compiler, the programs of this file in `/bin`, and the
-/// library that one of them opens.
-fn root(isa: Isa) -> (Hps, String) {
+/// A root folder with the loader and the libraries of a cross compiler.
+pub(super) fn root_of_libraries(isa: Isa) -> (Hps, String) {
     let hps = Hps::new();
     let root = hps.path("root");
-    for folder in ["bin", "lib"] {
+    for folder in ["bin", "lib", "tmp"] {
         fs::create_dir_all(Path::new(&root).join(folder)).unwrap();
     }
     let libraries = format!("/usr/{}/lib", isa.prefix());
@@ -28,6 +27,12 @@ fn root(isa: Isa) -> (Hps, String) {
             fs::copy(format!("{libraries}/{name}"), to).unwrap();
         }
     }
+    (hps, root)
+}
+
+/// Such a root folder with the programs of this file in `/bin`, and the library that one of them opens.
+fn root(isa: Isa) -> (Hps, String) {
+    let (hps, root) = root_of_libraries(isa);
     let part = build_dynamic(isa, "dynamic_part.c", &["-O1", "-shared", "-fPIC"]);
     fs::copy(part, format!("{root}/lib/libpart.so")).unwrap();
     for (source, name, flags) in [

@@ -29,5 +29,6 @@ mod scratch;
 mod signals;
 mod slurm;
 mod stores;
+mod symbols;
 mod teach;
 mod threads;

@@ -43,6 +43,7 @@ pub fn by_procedure(
 pub fn by_line(image: &ProgramImage, name: &str, samples: &Samples, events: &[Event]) -> Vec<Line> {
     by(samples, events, name, |pc| {
         image
+            .symbols
             .source_line(pc)
             .unwrap_or_else(|| "(no line)".to_string())
     })

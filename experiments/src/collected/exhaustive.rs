@@ -9,7 +9,7 @@ use hps_profile::{
     CallPair, Fraction, Profile, ProfileKind, StreamConfig, StreamProfile, accuracy,
 };
 use hps_sim_core::editor::NoEditor;
-use hps_sim_core::symbols::Entries;
+use hps_sim_core::symbols::{Entries, Symbols};
 
 use super::CollectionError;
 
@@ -17,6 +17,7 @@ use super::CollectionError;
 pub(super) struct Truth {
     pub grid: GridResult,
     pub methods: MethodMap,
+    pub symbols: Arc<Symbols>,
     pub streams: Option<StreamProfile>,
     pub exit_code: i32,
     /// Accuracy at the point and with a period one event longer, and samples there; not of data streams.
@@ -55,7 +56,7 @@ pub(super) fn exhaustive(
     streams: &StreamConfig,
     tail_calls: &Option<Arc<Entries>>,
 ) -> Result<Truth, CollectionError> {
-    let (mut grid, exit_code) = if kind == ProfileKind::DataStream {
+    let (mut grid, symbols, exit_code) = if kind == ProfileKind::DataStream {
         let probe = GridProbe::with_memory(&[], Some(streams))?.on_threads(host::processors());
         watched(program, probe)?
     } else {
@@ -66,7 +67,7 @@ pub(super) fn exhaustive(
         let probe = GridProbe::new(&[point, detuned])?.with_tail_calls(tail_calls.clone());
         watched(program, probe)?
     };
-    let methods = grid.method_map(&program.image.symbols);
+    let methods = grid.method_map(&symbols);
     let exact = &grid.exhaustive;
     let at = |sampled: &PointProfiles| {
         let cut = Fraction::NINETY_PERCENT;
@@ -92,6 +93,7 @@ pub(super) fn exhaustive(
     Ok(Truth {
         grid,
         methods,
+        symbols,
         streams,
         exit_code,
         accuracies,
@@ -105,15 +107,16 @@ pub(super) fn pairs(profiles: &PointProfiles) -> Profile<CallPair> {
     pairs
 }
 
-/// What samplers see of a whole run, and the program's exit code.
+/// Data that samplers see of a whole run, the names of all that has run, and the program's exit code.
 fn watched<const MEMORY: bool>(
     program: &Program,
     probe: GridProbe<MEMORY>,
-) -> Result<(GridResult, i32), CollectionError>
+) -> Result<(GridResult, Arc<Symbols>, i32), CollectionError>
 where
     NoEditor: FunctionalLoop<GridProbe<MEMORY>>,
 {
     let ran = Lab::of(program).watched_by(probe).run()?;
     let code = Faulted::or_exit_code(ran.stop, &ran.process)?;
-    Ok((ran.probe.finish(), code))
+    let symbols = ran.process.symbols();
+    Ok((ran.probe.finish(), symbols, code))
 }

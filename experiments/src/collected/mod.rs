@@ -16,7 +16,7 @@ use hps_profile::{
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::Output;
 use hps_sim_core::probe::NoProbe;
-use hps_sim_core::symbols::Entries;
+use hps_sim_core::symbols::{Entries, Symbols};
 
 use exhaustive::{Truth, exhaustive, pairs};
 use tables::Table;
@@ -64,6 +64,8 @@ pub struct Collected {
     pub exit_code: i32,
     /// A warning where the fixed period is in step with the program's loops.
     pub in_step: Option<String>,
+    /// Names of all that the program has run.
+    pub symbols: Arc<Symbols>,
 }
 
 /// Profiles of one of the three kinds.
@@ -153,7 +155,7 @@ impl Collection<'_> {
         };
         let is_fixed = self.random_period.is_none() && self.changes.is_empty();
         let in_step = truth.in_step(self.point).filter(|_| is_fixed);
-        let exit_code = truth.exit_code;
+        let (exit_code, symbols) = (truth.exit_code, Arc::clone(&truth.symbols));
         let (profiles, lost) = beside(run.collected, run.tables, truth)?;
         Ok(Collected {
             profiles,
@@ -162,6 +164,7 @@ impl Collection<'_> {
             instructions: run.instructions,
             exit_code,
             in_step,
+            symbols,
         })
     }
 }

@@ -85,8 +85,9 @@ fn beside(
     };
     let truth = Lab::of(program).timed_by(machine).watched(watch);
     let truth = truth.map_err(|e| e.to_string())?;
-    let functions = FunctionMap::new(&program.image, &truth.exact);
-    let levels = Levels::new(&truth.exact, &program.image, &functions);
+    let symbols = truth.ran.process.symbols();
+    let functions = FunctionMap::new(&symbols, &truth.exact);
+    let levels = Levels::new(&truth.exact, &symbols, &functions);
     let executed = truth.exact.executed();
     let mut found = vec![(HEAD, head.to_vec())];
     for (profiler, sampled) in profilers.iter().zip(&truth.sampled) {

@@ -93,8 +93,8 @@ fn measured(
     run.truth.ran = run.truth.ran.successful().map_err(|e| e.to_string())?;
     let perturbation = found.perturbation(&run.truth.exact, |pc| pc);
     let exact = run.exact_of_program();
-    let image = &undisturbed.program.image;
-    let levels = Levels::new(&exact, image, &FunctionMap::new(image, &exact));
+    let symbols = run.truth.ran.process.symbols();
+    let levels = Levels::new(&exact, &symbols, &FunctionMap::new(&symbols, &exact));
     let cycles = run.truth.ran.cycles();
     let mut all = Vec::new();
     for (at, profiler) in group.profilers.iter().enumerate() {

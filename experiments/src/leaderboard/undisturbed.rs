@@ -63,21 +63,22 @@ impl<'a> Undisturbed<'a> {
         let found = self.found.get_or_init(|| {
             let lab = Lab::of(self.program).timed_by(self.machine);
             let truth = lab.watched(Watch::default()).map_err(|e| e.to_string())?;
-            Found::new(self.program, truth)
+            Found::new(truth)
         });
         found.as_ref().map_err(Clone::clone)
     }
 }
 
 impl Found {
-    fn new<E>(program: &Program, truth: Truth<E>) -> Result<Found, String> {
+    fn new<E>(truth: Truth<E>) -> Result<Found, String> {
         let Truth { ran, exact, .. } = truth;
         let ran = ran.successful().map_err(|e| e.to_string())?;
-        let functions = FunctionMap::new(&program.image, &exact);
+        let symbols = ran.process.symbols();
+        let functions = FunctionMap::new(&symbols, &exact);
         Ok(Found {
             cycles: ran.cycles(),
             instructions: ran.instructions(),
-            levels: Levels::new(&exact, &program.image, &functions),
+            levels: Levels::new(&exact, &symbols, &functions),
             cells: cells(&exact),
             executed: exact.executed(),
             states: States::of(&exact),

@@ -12,7 +12,7 @@ use flate2::{Compression, GzBuilder};
 use prost::Message;
 
 use super::stack::{Texts, cycle_ns, origin};
-use crate::symbolized::SymbolizedProfile;
+use crate::symbolized::{self, SymbolizedProfile};
 
 pub(super) mod proto;
 
@@ -69,7 +69,7 @@ fn message(profile: &SymbolizedProfile) -> Profile {
         ..Profile::default()
     };
     let mappings = mappings(profile, &mut texts);
-    message.location = locations(profile, &mappings);
+    message.location = locations(profile);
     message.mapping = mappings;
     message.function = functions(profile, &mut texts);
     message.comment = origin(profile)
@@ -124,19 +124,17 @@ fn signed(value: u64) -> i64 {
 
 /// The program first, then each module.
 fn mappings(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Mapping> {
-    let program = profile.header().program.as_str();
-    let mut names = vec![program];
-    for function in profile.functions() {
-        if !function.module.is_empty() && !names.contains(&function.module.as_str()) {
-            names.push(&function.module);
-        }
-    }
+    let names = modules(profile);
+    let build_id = |name: &str| {
+        let module = profile.modules().iter().find(|module| module.name == name);
+        module.map_or("", |module| &module.build_id)
+    };
     let of = |(place, name): (usize, &str)| Mapping {
         id: id(place),
         filename: text(texts, name),
         build_id: match place {
             0 => text(texts, &profile.header().program_hash),
-            _ => 0,
+            _ => text(texts, build_id(name)),
         },
         // pprof must not look for the names itself.
         has_functions: true,
@@ -147,11 +145,7 @@ fn mappings(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Mapping> {
     };
     let mut mappings: Vec<Mapping> = names.iter().copied().enumerate().map(of).collect();
     for location in profile.locations() {
-        let module = location
-            .frames
-            .last()
-            .map_or("", |frame| profile.function(frame.function).module.as_str());
-        let place = names.iter().position(|name| *name == module).unwrap_or(0);
+        let place = module_of(profile, location, &names);
         let (address, mapping) = (location.address, &mut mappings[place]);
         let empty = mapping.memory_limit == 0;
         mapping.memory_start = if empty {
@@ -164,10 +158,30 @@ fn mappings(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Mapping> {
     mappings
 }
 
-fn locations(profile: &SymbolizedProfile, mappings: &[Mapping]) -> Vec<Location> {
-    let inside = |address, mapping: &&Mapping| {
-        (mapping.memory_start..mapping.memory_limit).contains(&address)
-    };
+/// The program, and each module of a function.
+fn modules(profile: &SymbolizedProfile) -> Vec<&str> {
+    let mut names = vec![profile.header().program.as_str()];
+    for function in profile.functions() {
+        if !function.module.is_empty() && !names.contains(&function.module.as_str()) {
+            names.push(&function.module);
+        }
+    }
+    names
+}
+
+/// The place among the modules of that around a location. Code of one may lie between pieces of another one.
+fn module_of(
+    profile: &SymbolizedProfile,
+    location: &symbolized::Location,
+    names: &[&str],
+) -> usize {
+    let outermost = location.frames.last();
+    let module = outermost.map_or("", |frame| profile.function(frame.function).module.as_str());
+    names.iter().position(|name| *name == module).unwrap_or(0)
+}
+
+fn locations(profile: &SymbolizedProfile) -> Vec<Location> {
+    let names = modules(profile);
     let mut nameless = profile.functions().len();
     let mut locations = Vec::with_capacity(profile.locations().len());
     for (place, location) in profile.locations().iter().enumerate() {
@@ -185,10 +199,9 @@ fn locations(profile: &SymbolizedProfile, mappings: &[Mapping]) -> Vec<Location>
             });
             nameless += 1;
         }
-        let mapping = mappings.iter().find(|of| inside(location.address, of));
         locations.push(Location {
             id: id(place),
-            mapping_id: mapping.map_or(0, |mapping| mapping.id),
+            mapping_id: id(module_of(profile, location, &names)),
             address: location.address,
             line,
             is_folded: false,
@@ -200,7 +213,7 @@ fn locations(profile: &SymbolizedProfile, mappings: &[Mapping]) -> Vec<Location>
 /// The functions of the profile, then one for each location without functions, in the order in
 /// which [`locations`] numbers them.
 fn functions(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Function> {
-    let of = |(place, function): (usize, &crate::symbolized::Function)| Function {
+    let of = |(place, function): (usize, &symbolized::Function)| Function {
         id: id(place),
         name: text(texts, &function.label()),
         system_name: text(texts, &function.linkage_label()),

@@ -8,7 +8,7 @@ use prost::Message;
 use serde_json::Value;
 
 use super::*;
-use crate::symbolized::{Builder, Column, Frame, Function, Header, Marker, Series, Thread};
+use crate::symbolized::{Builder, Column, Frame, Function, Header, Marker, Module, Series, Thread};
 
 #[path = "../../examples/formats/sample.rs"]
 mod sample;
@@ -229,6 +229,40 @@ fn callgrind_counts_recursion_once() {
     );
     assert!(read.contains("events: cycles instructions l1d_miss_cycles\n"));
     assert!(read.ends_with("totals: 2188 447 100\n"), "{read}");
+}
+
+/// Code of the program lies below and above that of a library.
+#[test]
+fn pprof_has_a_mapping_with_a_build_id_for_each_module() {
+    let mut builder = Builder::new(Header::default(), vec![Column::new(MAIN, "cycles")]);
+    let library = Module {
+        name: "/lib/libc.so.6".into(),
+        build_id: "ab01".into(),
+    };
+    let modules = [
+        String::new(),
+        builder.module(library.clone()),
+        String::new(),
+    ];
+    assert_eq!(builder.module(library), modules[1]);
+    for (at, module) in (1..).zip(modules) {
+        let function = builder.function(Function {
+            name: format!("f{at}"),
+            module,
+            ..Function::default()
+        });
+        let place = builder.location(at * 0x1000, 0, &[Frame::new(function, 0)]);
+        builder.add(None, &[place], &[at]);
+    }
+    let read = pprof(&builder.build());
+    let mappings: Vec<u64> = read.location.iter().map(|place| place.mapping_id).collect();
+    assert_eq!(mappings, [1, 2, 1]);
+    let texts = read.mapping.iter().map(|mapping| {
+        let text = |at: i64| read.string_table[at as usize].as_str();
+        (text(mapping.filename), text(mapping.build_id))
+    });
+    let expected = [("", ""), ("/lib/libc.so.6", "ab01")];
+    assert_eq!(texts.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    Column, DEEPER, Frame, Function, FunctionId, Header, Location, LocationId, Marker, Sample,
-    Series, SymbolizedProfile, Thread, ThreadId,
+    Column, DEEPER, Frame, Function, FunctionId, Header, Location, LocationId, Marker, Module,
+    Sample, Series, SymbolizedProfile, Thread, ThreadId,
 };
 
 /// Makes a [`SymbolizedProfile`]: functions, locations and threads are held once, and values of
@@ -36,6 +36,7 @@ impl Builder {
             profile: SymbolizedProfile {
                 header,
                 columns: columns.collect(),
+                modules: Vec::new(),
                 functions: Vec::new(),
                 locations: Vec::new(),
                 threads: Vec::new(),
@@ -60,6 +61,15 @@ impl Builder {
         self.functions.insert(function.clone(), id);
         self.profile.functions.push(function);
         id
+    }
+
+    /// Adds a file that holds code of functions beside the program. Returns its name, for [`Function::module`].
+    pub fn module(&mut self, module: Module) -> String {
+        let name = module.name.clone();
+        if !self.profile.modules.contains(&module) {
+            self.profile.modules.push(module);
+        }
+        name
     }
 
     /// The id of a thread; threads that are equal in all fields are one.

@@ -4,6 +4,7 @@
 //! Units of other code are in a table.
 
 use hps_sim_core::process::layout;
+use hps_sim_core::symbols::CodeWatch;
 use rustc_hash::FxHashMap;
 
 use super::NodeId;
@@ -45,6 +46,7 @@ pub(crate) struct Place {
 #[derive(Clone, Debug)]
 struct Codes {
     functions: FunctionMap,
+    watch: Option<CodeWatch>,
     /// An address of each.
     addresses: Vec<u64>,
     /// By that address.
@@ -54,6 +56,7 @@ struct Codes {
 impl Codes {
     /// The code that an address belongs to.
     fn at(&mut self, pc: u64) -> Code {
+        self.functions.renew(self.watch.as_mut());
         let functions = self.functions.functions();
         let function = (self.functions.find(pc)).map(|at| functions[at].entry..functions[at].end);
         let (address, mark) = match function {
@@ -107,11 +110,12 @@ pub(crate) struct UnitCounter {
 }
 
 impl UnitCounter {
-    /// A counter of a program with these functions.
-    pub fn new(functions: FunctionMap) -> Self {
+    /// A counter of a program with these functions, and those of code that `watch` tells of.
+    pub fn new(functions: FunctionMap, watch: Option<CodeWatch>) -> Self {
         UnitCounter {
             codes: Codes {
                 functions,
+                watch,
                 addresses: Vec::new(),
                 known: FxHashMap::default(),
             },

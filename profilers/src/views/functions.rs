@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::memory::PAGE_SIZE;
 use hps_sim_core::process::layout;
+use hps_sim_core::symbols::{CodeWatch, Symbols};
 
 use super::{InstructionTime, Stack};
 use crate::contexts::{Entered, NodeId};
@@ -29,8 +29,8 @@ pub struct FunctionMap {
     /// Where code of a function lies that was moved away from it: first address, the address behind it, and the entry of
     /// the function. In ascending order.
     parts: Vec<(u64, u64, u64)>,
-    /// Some functions have no name in the program.
-    is_incomplete: bool,
+    /// Entries of functions that no symbol names, in ascending order.
+    nameless: Vec<u64>,
 }
 
 /// Functions in ascending order of address, none of which overlap.
@@ -39,16 +39,15 @@ impl FromIterator<Function> for FunctionMap {
         FunctionMap {
             functions: functions.into_iter().collect(),
             parts: Vec::new(),
-            is_incomplete: false,
+            nameless: Vec::new(),
         }
     }
 }
 
 impl FunctionMap {
-    /// The functions that a program names, and the return from signal handlers.
+    /// The functions that symbols name, and the return from signal handlers.
     #[must_use]
-    pub fn named(image: &ProgramImage) -> Self {
-        let symbols = &image.symbols;
+    pub fn named(symbols: &Symbols) -> Self {
         let all = symbols.functions();
         let (wholes, parts): (Vec<usize>, Vec<usize>) =
             (0..all.len()).partition(|&at| symbols.whole(at) == at);
@@ -77,10 +76,20 @@ impl FunctionMap {
         map
     }
 
+    /// Takes the functions of code that has come since this was asked last.
+    pub(crate) fn renew(&mut self, watch: Option<&mut CodeWatch>) {
+        if let Some(watch) = watch
+            && watch.is_changed()
+            && let Some(symbols) = watch.news()
+        {
+            *self = FunctionMap::named(&symbols);
+        }
+    }
+
     /// The functions of all instructions of a run.
     #[must_use]
-    pub fn new(image: &ProgramImage, exact: &ExactProfile) -> Self {
-        let mut map = FunctionMap::named(image);
+    pub fn new(symbols: &Symbols, exact: &ExactProfile) -> Self {
+        let mut map = FunctionMap::named(symbols);
         let mut unnamed: Vec<u64> = exact.rows.iter().map(|row| row.of.key.pc).collect();
         // The next row is mostly of the same function.
         let mut last = 0..0;
@@ -114,7 +123,10 @@ impl FunctionMap {
             }
             found.push(map.unnamed_at(pc, &entries));
         }
-        map.is_incomplete = found.iter().any(|f| f.entry != layout::HANDLER_BASE);
+        let nameless = found.iter().map(|f| f.entry);
+        map.nameless = nameless
+            .filter(|&entry| entry != layout::HANDLER_BASE)
+            .collect();
         map.functions.extend(found);
         map.functions.sort_unstable_by_key(|f| f.entry);
         map
@@ -182,17 +194,17 @@ impl FunctionMap {
 
     /// The source file of the function at a place, if debug information tells it.
     #[must_use]
-    pub fn file(&self, image: &ProgramImage, place: usize) -> Option<String> {
-        let frames = image.source_frames(self.functions[place].entry);
+    pub fn file(&self, symbols: &Symbols, place: usize) -> Option<String> {
+        let frames = symbols.source_frames(self.functions[place].entry);
         frames.last()?.file.clone()
     }
 
     /// The name of the function at a place, with its file where other functions have the same name.
     #[must_use]
-    pub fn label(&self, image: &ProgramImage, place: usize) -> String {
+    pub fn label(&self, symbols: &Symbols, place: usize) -> String {
         let name = &self.functions[place].name;
         let is_alone = self.functions.iter().filter(|f| f.name == *name).count() < 2;
-        match self.file(image, place).filter(|_| !is_alone) {
+        match self.file(symbols, place).filter(|_| !is_alone) {
             Some(file) => format!("{name} ({})", file.rsplit('/').next().unwrap_or(&file)),
             None => name.clone(),
         }
@@ -201,7 +213,14 @@ impl FunctionMap {
     /// Whether code ran that the program names no function for.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
-        self.is_incomplete
+        !self.nameless.is_empty()
+    }
+
+    /// Whether no symbol names the function of an address.
+    #[must_use]
+    pub fn is_nameless(&self, pc: u64) -> bool {
+        let entry = self.find(pc).map(|at| self.functions[at].entry);
+        entry.is_some_and(|entry| self.nameless.binary_search(&entry).is_ok())
     }
 }
 

@@ -4,14 +4,14 @@
 use hps_profile::{
     Block, Context, Cycles, EventStack, Function, Instruction, Line, Profile, TimeSlice,
 };
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::symbols::Symbols;
 use rustc_hash::FxHashMap;
 
 use super::{Depth, FunctionMap, InstructionTime};
 use crate::beat::Key;
 use crate::contexts::NodeId;
 use crate::oracle::ExactProfile;
-use crate::timeline::Timeline;
+use crate::timeline::{NO_FUNCTION, Timeline};
 
 impl From<Key> for Instruction {
     fn from(key: Key) -> Self {
@@ -44,9 +44,9 @@ pub fn by_block(instructions: &[InstructionTime]) -> Profile<Block, Cycles> {
 
 /// By source line; code without a line is line 0 of a file without a name.
 #[must_use]
-pub fn by_line(instructions: &[InstructionTime], image: &ProgramImage) -> Profile<Line, Cycles> {
+pub fn by_line(instructions: &[InstructionTime], symbols: &Symbols) -> Profile<Line, Cycles> {
     let line = |pc| -> Option<Line> {
-        let text = image.source_line(pc)?;
+        let text = symbols.source_line(pc)?;
         let (file, line) = text.rsplit_once(':')?;
         let line = line.parse().ok()?;
         let file = file.into();
@@ -158,7 +158,7 @@ pub fn over_time(series: &Timeline) -> Profile<TimeSlice, Cycles> {
         interval.functions.iter().map(move |(&function, &cycles)| {
             let slice = TimeSlice {
                 first_cycle,
-                function: series.entry(function).map(Function),
+                function: (function != NO_FUNCTION).then_some(Function(function)),
             };
             (slice, cycles)
         })

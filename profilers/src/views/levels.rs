@@ -2,7 +2,7 @@
 //! the same keys, so that they can be compared at each.
 
 use hps_profile::{Profile, error_without_cut};
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::symbols::Symbols;
 use rustc_hash::FxHashMap;
 
 use super::FunctionMap;
@@ -58,7 +58,7 @@ impl Members {
     pub fn new(
         level: Level,
         exact: &ExactProfile,
-        image: &ProgramImage,
+        symbols: &Symbols,
         functions: &FunctionMap,
     ) -> Self {
         let mut keys: Vec<(Key, bool)> = exact
@@ -87,7 +87,7 @@ impl Members {
                 }
                 Level::Function => function(key.pc),
                 Level::Line => {
-                    let line = image
+                    let line = symbols
                         .source_line(key.pc)
                         .unwrap_or_else(|| format!("{:#x}", function(key.pc)));
                     let next = lines.len() as Member;
@@ -122,9 +122,9 @@ pub struct Levels {
 impl Levels {
     /// The exact profile at the levels of [`Level::ALL`].
     #[must_use]
-    pub fn new(exact: &ExactProfile, image: &ProgramImage, functions: &FunctionMap) -> Self {
+    pub fn new(exact: &ExactProfile, symbols: &Symbols, functions: &FunctionMap) -> Self {
         let at = |level| {
-            let members = Members::new(level, exact, image, functions);
+            let members = Members::new(level, exact, symbols, functions);
             let profile = members.profile(exact.weights());
             (level, members, profile)
         };

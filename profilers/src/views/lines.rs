@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::symbols::Symbols;
 
 use super::{InstructionTime, Stack};
 
@@ -19,12 +19,12 @@ pub struct LineTime {
     pub stack: Stack,
 }
 
-/// The lines that took any cycles, most first. None if the program has no line table.
+/// The lines that took any cycles, most first. None if no object has a line table.
 #[must_use]
-pub fn lines(instructions: &[InstructionTime], image: &ProgramImage) -> Vec<LineTime> {
+pub fn lines(instructions: &[InstructionTime], symbols: &Symbols) -> Vec<LineTime> {
     let mut all: BTreeMap<String, LineTime> = BTreeMap::new();
     for one in instructions {
-        let Some(line) = image.source_line(one.key.pc) else {
+        let Some(line) = symbols.source_line(one.key.pc) else {
             continue;
         };
         let entry = all.entry(line);

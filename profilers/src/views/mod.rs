@@ -5,6 +5,7 @@ mod functions;
 pub mod keyed;
 mod levels;
 mod lines;
+mod objects;
 mod symbolized;
 
 pub use depth::Depth;
@@ -12,6 +13,7 @@ pub use functions::Function;
 pub use functions::{FunctionMap, FunctionTime, functions};
 pub use levels::{Level, Levels, Member, Members};
 pub use lines::{LineTime, lines};
+pub use objects::{ObjectTime, objects};
 pub use symbolized::{MOST_FRAMES, ThreadNames, symbolized, symbolized_weights};
 
 use std::collections::BTreeMap;

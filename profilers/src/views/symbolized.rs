@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use hps_demangle::demangle;
 use hps_pipeline::core::EventSet;
 use hps_profile::symbolized::{
-    Builder, Column, DEEPER, Frame, Function, FunctionId, Header, LocationId, Marker, Series,
-    SymbolizedProfile, Thread, ThreadId,
+    Builder, Column, DEEPER, Frame, Function, FunctionId, Header, LocationId, Marker, Module,
+    Series, SymbolizedProfile, Thread, ThreadId,
 };
-use hps_sim_core::image::{ProgramImage, SourceFrame};
+use hps_sim_core::image::SourceFrame;
+use hps_sim_core::symbols::Symbols;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Depth, FunctionMap};
@@ -32,7 +33,7 @@ pub type ThreadNames = BTreeMap<u32, String>;
 pub fn symbolized(
     header: Header,
     (exact, most_frames): (&ExactProfile, usize),
-    image: &ProgramImage,
+    symbols: &Symbols,
     map: &FunctionMap,
     threads: &ThreadNames,
     timeline: Option<&Timeline>,
@@ -59,7 +60,7 @@ pub fn symbolized(
     let program = header.program.rsplit('/').next().unwrap_or("").to_owned();
     let mut names = Names {
         builder: Builder::new(header, columns),
-        image,
+        symbols,
         map,
         known: FxHashMap::default(),
     };
@@ -169,14 +170,14 @@ pub fn symbolized_weights(
     header: Header,
     column: Column,
     weights: impl IntoIterator<Item = (Key, u64)>,
-    image: &ProgramImage,
+    symbols: &Symbols,
     map: &FunctionMap,
 ) -> SymbolizedProfile {
     let mut weights: Vec<(Key, u64)> = weights.into_iter().collect();
     weights.sort_unstable();
     let mut names = Names {
         builder: Builder::new(header, vec![column]),
-        image,
+        symbols,
         map,
         known: FxHashMap::default(),
     };
@@ -205,7 +206,7 @@ fn values(row: &Row, events: &[(EventSet, &str)]) -> Vec<u64> {
 /// Names locations as they are met.
 struct Names<'a> {
     builder: Builder,
-    image: &'a ProgramImage,
+    symbols: &'a Symbols,
     map: &'a FunctionMap,
     known: FxHashMap<(u64, u32), LocationId>,
 }
@@ -224,7 +225,7 @@ impl Names<'_> {
     /// The line of the declaration of the function at an entry, or that of its first instruction; 0 if nothing is
     /// known of it.
     fn first_line(&self, entry: u64) -> u32 {
-        let frames = self.image.source_frames(entry);
+        let frames = self.symbols.source_frames(entry);
         let own = frames.last();
         own.and_then(|f| f.declared.or(f.line)).unwrap_or(0)
     }
@@ -232,9 +233,19 @@ impl Names<'_> {
     /// The functions at an address, innermost first.
     fn frames(&mut self, pc: u64) -> Vec<Frame> {
         let found = self.map.find(pc).map(|at| &self.map.functions()[at]);
-        let symbol = found.and_then(|f| self.image.symbols.function_at(f.entry));
-        let source = self.image.source_frames(pc);
+        let symbol = found.and_then(|f| self.symbols.function_at(f.entry));
+        let source = self.symbols.source_frames(pc);
         let outer = source.last();
+        let module = match self.symbols.other_object_at(pc) {
+            Some(object) => {
+                let module = Module {
+                    name: object.name().to_owned(),
+                    build_id: object.build_id().unwrap_or_default().to_owned(),
+                };
+                self.builder.module(module)
+            }
+            None => String::new(),
+        };
         let own = found.map(|f| Function {
             name: f.name.clone(),
             linkage_name: symbol.map(|s| s.linkage_name.clone()).unwrap_or_default(),
@@ -242,7 +253,7 @@ impl Names<'_> {
             line: self.first_line(f.entry),
             entry: f.entry,
             size: f.end - f.entry,
-            module: String::new(),
+            module: module.clone(),
         });
         let mut frames = Vec::new();
         for inlined in source.iter().take(source.len().saturating_sub(1)) {
@@ -252,6 +263,7 @@ impl Names<'_> {
                 linkage_name,
                 file: inlined.file.clone().unwrap_or_default(),
                 line: inlined.declared.unwrap_or(0),
+                module: module.clone(),
                 ..Function::default()
             });
             frames.push(frame(function, inlined));
@@ -290,9 +302,9 @@ fn add_series(builder: &mut Builder, timeline: &Timeline) {
             .map(|i| of_cycles(i.states[at], i.cycles()));
         builder.series(series(state, shares.collect()));
     }
-    let mut leader: Option<(u32, u64)> = None;
+    let mut leader: Option<(u64, u64)> = None;
     let mut end = 0;
-    let mark = |builder: &mut Builder, leader: Option<(u32, u64)>, end: u64| {
+    let mark = |builder: &mut Builder, leader: Option<(u64, u64)>, end: u64| {
         if let Some((function, start)) = leader
             && let Some(name) = timeline.name(function)
         {

@@ -3,10 +3,12 @@
 //! Linkers and distributions move it away in three ways. A *separate file* holds all of it: the program names it
 //! (`.gnu_debuglink`) or has a build id, by which `/usr/lib/debug` holds it. Such a file may share parts with others in a
 //! *supplementary file* (`.gnu_debugaltlink`). With `-gsplit-dwarf` each object file has its functions in a file of its
-//! own (`.dwo`), or all of them lie in one package beside the program (`.dwp`).
+//! own (`.dwo`), or all of them lie in one package beside the program (`.dwp`). Files of a program that lies under a root
+//! are looked for under the root.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use object::Object;
 
@@ -22,11 +24,37 @@ const MOST_MISSING: usize = 3;
 const NO_SIZES: &str = "its split debug information (.dwo) says of no function where it ends, so inlined functions are not \
      known; compilers for RISC-V lose this with -gsplit-dwarf: compile without it";
 
+/// Reads files under a root folder, as a program sees them.
+#[derive(Clone)]
+pub(crate) struct FileReader(Arc<ReadFile>);
+
+type ReadFile = dyn Fn(&Path) -> io::Result<Vec<u8>> + Send + Sync;
+
+impl FileReader {
+    /// A reader that reads a whole file.
+    pub fn new(read: impl Fn(&Path) -> io::Result<Vec<u8>> + Send + Sync + 'static) -> Self {
+        FileReader(Arc::new(read))
+    }
+
+    /// The content of a file.
+    pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        (self.0)(path).ok()
+    }
+}
+
+impl std::fmt::Debug for FileReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("FileReader")
+    }
+}
+
 /// Finds the files beside a program. What is not found is remembered.
 #[derive(Debug, Default)]
-pub(super) struct DebugFiles {
+pub(crate) struct DebugFiles {
     /// The program's file; none of a program that came from memory.
     program: Option<PathBuf>,
+    /// Reads files where the program lies; `None`: of the host.
+    root: Option<FileReader>,
     missing: Mutex<Vec<String>>,
 }
 
@@ -35,7 +63,23 @@ impl DebugFiles {
     pub fn beside(program: &Path) -> DebugFiles {
         DebugFiles {
             program: Some(program.to_owned()),
+            ..DebugFiles::default()
+        }
+    }
+
+    /// The files beside a program at a path under a root.
+    pub fn under_root(program: &[u8], root: FileReader) -> DebugFiles {
+        DebugFiles {
+            program: Some(PathBuf::from(String::from_utf8_lossy(program).into_owned())),
+            root: Some(root),
             missing: Mutex::default(),
+        }
+    }
+
+    fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        match &self.root {
+            Some(root) => root.read(path),
+            None => host::read_file(path, MAX_FILE_BYTES).ok(),
         }
     }
 
@@ -59,7 +103,7 @@ impl DebugFiles {
         is_right: impl Fn(&[u8]) -> bool,
     ) -> Option<(PathBuf, Vec<u8>)> {
         for place in &places {
-            if let Ok(bytes) = host::read_file(place, MAX_FILE_BYTES)
+            if let Some(bytes) = self.read(place)
                 && is_right(&bytes)
             {
                 return Some((place.clone(), bytes));
@@ -89,7 +133,7 @@ impl DebugFiles {
     }
 
     /// The separate file with the debug information of a program that has none itself.
-    pub fn separate(&self, file: &object::File<'_>) -> Option<(PathBuf, Vec<u8>)> {
+    pub fn separate<'data>(&self, file: &impl Object<'data>) -> Option<(PathBuf, Vec<u8>)> {
         let folder = self.folder()?;
         let id = file.build_id().ok().flatten();
         let link = file.gnu_debuglink().ok().flatten();
@@ -120,7 +164,7 @@ impl DebugFiles {
             Some(_) => self.find("its debug information", places, is_right),
             // Most programs with a build id have no debug information anywhere.
             None => {
-                let bytes = host::read_file(places.first()?, MAX_FILE_BYTES).ok()?;
+                let bytes = self.read(places.first()?)?;
                 is_right(&bytes).then(|| (places[0].clone(), bytes))
             }
         }
@@ -148,7 +192,7 @@ impl DebugFiles {
     pub fn package(&self) -> Option<Vec<u8>> {
         let mut path = self.program.clone()?.into_os_string();
         path.push(".dwp");
-        host::read_file(Path::new(&path), MAX_FILE_BYTES).ok()
+        self.read(Path::new(&path))
     }
 
     /// The split debug information of one object file: where the compiler wrote it, or beside the program.

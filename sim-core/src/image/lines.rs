@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
@@ -58,7 +58,7 @@ const MOST_ORIGINS: usize = 8;
 
 /// Lazily built line table. Bad debug information counts as none.
 #[derive(Default)]
-pub(super) struct SourceLines {
+pub(crate) struct SourceLines {
     context: OnceLock<Option<Mutex<Tables>>>,
     files: Arc<DebugFiles>,
 }
@@ -140,16 +140,21 @@ impl Tables {
 }
 
 impl SourceLines {
-    /// The lines of the program of this file, whose debug information may lie in files beside it.
-    pub(super) fn beside(program: &Path) -> SourceLines {
+    /// Lines of a program whose debug information may lie in these files.
+    pub(crate) fn with(files: DebugFiles) -> SourceLines {
         SourceLines {
-            files: Arc::new(DebugFiles::beside(program)),
+            files: Arc::new(files),
             ..SourceLines::default()
         }
     }
 
+    /// The files in which debug information may lie.
+    pub(crate) fn files(&self) -> &DebugFiles {
+        &self.files
+    }
+
     /// Faults of debug information in other files, a sentence each.
-    pub(super) fn missing(&self) -> Vec<String> {
+    pub(crate) fn missing(&self) -> Vec<String> {
         self.files.missing()
     }
 
@@ -162,7 +167,7 @@ impl SourceLines {
     }
 
     /// The functions that are active at an address as the file has it, innermost first.
-    pub(super) fn frames(&self, bytes: &[u8], addr: u64) -> Vec<SourceFrame> {
+    pub(crate) fn frames(&self, bytes: &[u8], addr: u64) -> Vec<SourceFrame> {
         let Some(tables) = self.context(bytes) else {
             return Vec::new();
         };
@@ -193,7 +198,7 @@ impl SourceLines {
     }
 
     /// `file:line` of an address as the file has it.
-    pub(super) fn lookup(&self, bytes: &[u8], addr: u64) -> Option<String> {
+    pub(crate) fn lookup(&self, bytes: &[u8], addr: u64) -> Option<String> {
         let tables = self.context(bytes)?;
         quietly(|| {
             let location = tables.context.find_location(addr).ok()??;

@@ -16,17 +16,18 @@ mod riscv_attributes;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use sha2::{Digest, Sha256};
 
-use self::lines::SourceLines;
+pub(crate) use self::debug_files::{DebugFiles, FileReader};
+pub(crate) use self::lines::SourceLines;
 pub use self::riscv_attributes::Lacking;
 use crate::host;
 use crate::memory::Perm;
 use crate::os::OsInterface;
 use crate::process::layout;
-use crate::symbols::SymbolTable;
+use crate::symbols::{Object, Symbols};
 
 /// Files larger than this are refused, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -175,11 +176,16 @@ pub struct ProgramImage {
     /// SHA-256 of the file, in hexadecimal; of a program that a process executes, of its [needed
     /// bytes](Self::needed_bytes), which of a usual file are all.
     pub hash: String,
-    /// Functions and named addresses.
-    pub symbols: SymbolTable,
+    /// Functions, named addresses and source lines of this file, read at the first question. Those of all that a process
+    /// runs are [`Guest::symbols`](crate::process::Guest::symbols).
+    pub symbols: LazySymbols,
     bytes: Arc<[u8]>,
-    lines: SourceLines,
+    /// Its file is one that the host has started: debug information lies beside it.
+    is_of_host: bool,
 }
+
+/// Symbols that are read at the first question.
+pub type LazySymbols = LazyLock<Arc<Symbols>, Box<dyn FnOnce() -> Arc<Symbols> + Send>>;
 
 impl std::fmt::Debug for ProgramImage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -220,10 +226,17 @@ impl ProgramImage {
             io::ErrorKind::FileTooLarge => too_large(),
             _ => read(cause),
         })?;
-        let lines = SourceLines::beside(path);
+        let image = Self::parse(&bytes, &name)?;
+        let files = DebugFiles::beside(path);
         Ok(ProgramImage {
-            lines,
-            ..Self::parse(&bytes, &name)?
+            symbols: lazy_symbols(
+                &image.name,
+                &image.bytes,
+                (image.load_bias, &image.segments),
+                files,
+            ),
+            is_of_host: true,
+            ..image
         })
     }
 
@@ -248,7 +261,9 @@ impl ProgramImage {
 
     fn parse_elf(bytes: &[u8], name: &str, role: elf::Role) -> Result<ProgramImage, LoadError> {
         let layout = elf::parse(bytes, name, role)?;
-        let symbols = SymbolTable::from_elf(bytes, layout.load_bias, &layout.segments);
+        let bytes: Arc<[u8]> = bytes.into();
+        let place = (layout.load_bias, &layout.segments[..]);
+        let symbols = lazy_symbols(name, &bytes, place, DebugFiles::default());
         Ok(ProgramImage {
             name: name.to_owned(),
             isa: layout.isa,
@@ -262,11 +277,27 @@ impl ProgramImage {
             has_executable_stack: layout.has_executable_stack,
             lacking: layout.lacking,
             interpreter: layout.interpreter,
-            hash: hex(&Sha256::digest(bytes)),
+            hash: hex(&Sha256::digest(&bytes)),
             symbols,
-            bytes: bytes.into(),
-            lines: SourceLines::default(),
+            bytes,
+            is_of_host: false,
         })
+    }
+
+    /// Whether the host has started the program by a path of its own.
+    pub(crate) fn is_of_host(&self) -> bool {
+        self.is_of_host
+    }
+
+    /// The names of this file where it lies under a root at a path, with debug information from there.
+    pub(crate) fn object_at(&self, path: &str, files: DebugFiles) -> Arc<Object> {
+        match ecoff::is_ecoff(&self.bytes) {
+            true => Arc::clone(&self.symbols.objects()[0]),
+            false => {
+                let place = (self.load_bias, &self.segments[..]);
+                Arc::new(Object::elf(path, &self.bytes, place, files))
+            }
+        }
     }
 
     /// How many bytes of a file of `len` bytes, from the beginning on, are needed to run the program in it and to tell of
@@ -286,12 +317,13 @@ impl ProgramImage {
     /// Bytes of the host's memory that the program takes, about.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        self.bytes.len() as u64 + self.symbols.held_bytes()
+        self.bytes.len() as u64
     }
 
     fn parse_ecoff(bytes: &[u8], name: &str) -> Result<ProgramImage, LoadError> {
         let layout = ecoff::parse(bytes, name)?;
-        let symbols = ecoff::symbol_table(bytes, &layout.segments);
+        let bytes: Arc<[u8]> = bytes.into();
+        let symbols = lazy_symbols(name, &bytes, (0, &layout.segments), DebugFiles::default());
         Ok(ProgramImage {
             name: name.to_owned(),
             isa: Isa::Alpha,
@@ -305,10 +337,10 @@ impl ProgramImage {
             has_executable_stack: false,
             lacking: None,
             interpreter: None,
-            hash: hex(&Sha256::digest(bytes)),
+            hash: hex(&Sha256::digest(&bytes)),
             symbols,
-            bytes: bytes.into(),
-            lines: SourceLines::default(),
+            bytes,
+            is_of_host: false,
         })
     }
 
@@ -328,21 +360,6 @@ impl ProgramImage {
             .unwrap_or(layout::LOWEST)
     }
 
-    /// Files with debug information that have been looked for and not found so far, or that lack what is needed, a
-    /// sentence each.
-    #[must_use]
-    pub fn missing_debug_files(&self) -> Vec<String> {
-        self.lines.missing()
-    }
-
-    /// Source position of an instruction as `file:line`, if the program has debug information
-    /// that says so. The information is read at the first question.
-    #[must_use]
-    pub fn source_line(&self, pc: u64) -> Option<String> {
-        self.lines
-            .lookup(&self.bytes, pc.checked_sub(self.load_bias)?)
-    }
-
     /// Says why lines and inlined functions of the debug information are not told: it unpacks to more than is read.
     #[must_use]
     pub fn debug_refusal(&self) -> Option<String> {
@@ -360,16 +377,26 @@ impl ProgramImage {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+}
 
-    /// The functions that are active at an instruction, innermost first: those that were inlined there, and last
-    /// the one around them. Empty if debug information says nothing of it.
-    #[must_use]
-    pub fn source_frames(&self, pc: u64) -> Vec<SourceFrame> {
-        let Some(addr) = pc.checked_sub(self.load_bias) else {
-            return Vec::new();
+/// The symbols of a file, to be read when they are asked for.
+fn lazy_symbols(
+    name: &str,
+    bytes: &Arc<[u8]>,
+    (bias, segments): (u64, &[Segment]),
+    files: DebugFiles,
+) -> LazySymbols {
+    let (name, bytes, segments) = (name.to_owned(), Arc::clone(bytes), segments.to_vec());
+    LazyLock::new(Box::new(move || {
+        let object = match ecoff::is_ecoff(&bytes) {
+            true => {
+                let table = ecoff::symbol_table(&bytes, &segments);
+                Object::other(&name, &bytes, &segments, table)
+            }
+            false => Object::elf(&name, &bytes, (bias, &segments), files),
         };
-        self.lines.frames(&self.bytes, addr)
-    }
+        Arc::new(Symbols::from(object))
+    }))
 }
 
 /// A function that is active at an address, as debug information has it.

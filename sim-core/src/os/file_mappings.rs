@@ -15,7 +15,8 @@ use super::paths::GuestPath;
 use super::ranges::{Piece, Ranges};
 use super::shared_names::SharedNames;
 use super::streams::retry;
-use crate::memory::{Memory, Mirror};
+use crate::memory::{Memory, Mirror, Perm};
+use crate::symbols::Recorder;
 
 /// A file is read in pieces of this many bytes.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -140,9 +141,31 @@ pub(super) struct FileMappings {
     open: BTreeMap<((u64, u64), bool), Weak<File>>,
     /// How many bytes the files had when their mappings were fitted last.
     sizes: BTreeMap<(u64, u64), u64>,
+    /// Records which files have code in memory.
+    pub(super) code: Recorder,
 }
 
 impl FileMappings {
+    /// No mappings yet, of a program whose code is recorded there.
+    pub(super) fn recorded(code: Recorder) -> FileMappings {
+        FileMappings {
+            code,
+            ..FileMappings::default()
+        }
+    }
+
+    /// Records the files in a range in which code can be run from now on.
+    pub(super) fn record_code(&self, range: Range<u64>) {
+        for (part, file) in self.ranges.within(range) {
+            self.record(part, &file);
+        }
+    }
+
+    fn record(&self, range: Range<u64>, file: &MappedFile) {
+        let place = (file.name(), &*file.file);
+        self.code.add(range, file.offset, file.identity, place);
+    }
+
     /// The part of `host` from `offset` on, ready to be mapped. At most `most` files are held open for
     /// mappings: a guest could map without end where it has to close.
     ///
@@ -196,6 +219,10 @@ impl FileMappings {
     ) -> Result<(), Errno> {
         let (identity, size) = (file.identity, file.size()?);
         file.fit(mem, range.clone(), page_bytes, (size, size))?;
+        let perm = mem.permissions(range.start);
+        if perm.is_some_and(|perm| perm.contains(Perm::X)) {
+            self.record(range.clone(), &file);
+        }
         self.ranges.insert(range, file);
         self.fit(mem, page_bytes, Some(identity))
     }

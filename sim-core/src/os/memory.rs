@@ -293,6 +293,9 @@ impl Linux {
         if prot & PROT_WRITE != 0 {
             self.mappings.keep_content(addr..addr + len);
         }
+        if prot & PROT_EXEC != 0 {
+            self.mappings.record_code(addr..addr + len);
+        }
         Ok(0)
     }
 

@@ -106,6 +106,7 @@ use self::timers::Timers;
 use crate::image::{Isa, LoadError};
 use crate::process::{OfferedEvents, ProcessConfig, Thread};
 use crate::random::Random;
+use crate::symbols::Recorder;
 
 pub(crate) use self::control::ThreadAttributes;
 pub use self::duplicate::DuplicateError;
@@ -363,6 +364,11 @@ impl Linux {
             }
             (root, _) => root,
         };
+        let log = config.code.clone().unwrap_or_default();
+        if let Some(root) = &root {
+            log.set_root(root.reader());
+        }
+        let recorder = Recorder::of(log, 1);
         let cwd = match &root {
             None => None,
             Some(root) => Some(starting_folder(root, &config.cwd)?),
@@ -401,7 +407,7 @@ impl Linux {
             owner: config.owner,
             credentials: Credentials::of(config.owner),
             heap: Heap::new(heap_start),
-            mappings: FileMappings::default(),
+            mappings: FileMappings::recorded(recorder),
             locks: Locks::default(),
             signals: Signals::default(),
             threads: Threads::new(config.threads),

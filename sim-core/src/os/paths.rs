@@ -32,10 +32,12 @@ use std::sync::Arc;
 
 use super::errno::Errno;
 use super::scratch::Scratch;
+use crate::host;
 use crate::host::sys::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use crate::host::sys::ffi::{OsStrExt, OsStringExt};
 use crate::host::sys::rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags, Stat};
 use crate::host::sys::{libc, rustix};
+use crate::image::{FileReader, MAX_FILE_BYTES};
 
 pub(super) use about_host::is_proc;
 use about_host::lies_in_proc;
@@ -280,6 +282,23 @@ impl Root {
             scratch.fill(node, flags.intersects(OFlags::TRUNC))?;
         }
         node.open(flags)
+    }
+
+    /// Reads files as a program sees them which has this root.
+    pub(super) fn reader(&self) -> FileReader {
+        let root = self.clone();
+        FileReader::new(move |path| {
+            let find = || {
+                let place = root.find(&root.folder(), path.as_os_str().as_bytes(), true)?;
+                let node = place.existing()?;
+                match node.is_file() {
+                    true => root.open(node, OFlags::RDONLY),
+                    false => Err(Errno::EACCES),
+                }
+            };
+            let file = find().map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
+            host::read_open(&file, MAX_FILE_BYTES)
+        })
     }
 
     /// The root folder itself.

@@ -6,6 +6,7 @@ use crate::hart::GuestCounters;
 use crate::image::{LoadError, ProgramImage};
 use crate::memory::{Memory, MemoryError};
 use crate::os::{DuplicateError, Linux};
+use crate::symbols::Symbols;
 
 use super::{ProcessConfig, Reservations};
 
@@ -26,6 +27,29 @@ pub struct Guest {
 }
 
 impl Guest {
+    /// The symbols of all that the process has run so far: of its program, its loader, its libraries, and of code that was
+    /// made while it ran as far as it has told of it (`/tmp/perf-PID.map`, `jit-PID.dump`). A program that has no other
+    /// objects has those of its file.
+    #[must_use]
+    pub fn symbols(&self) -> Arc<Symbols> {
+        let log = self.os.code_log();
+        let symbols = log.symbols_with_made(self.os.program_number());
+        let symbols = symbols.unwrap_or_else(|| Arc::clone(&self.image.symbols));
+        match symbols.objects().len() {
+            0 | 1 => symbols,
+            _ => Arc::new((*symbols).clone().with_chosen(&self.mem)),
+        }
+    }
+
+    /// The symbols of the program of a number ([`Linux::program_number`]), if processes of the run have begun it.
+    #[must_use]
+    pub fn symbols_of(&self, program: u32) -> Option<Arc<Symbols>> {
+        match program == self.os.program_number() {
+            true => Some(self.symbols()),
+            false => self.os.code_log().symbols_with_made(program),
+        }
+    }
+
     /// What stands in for this guest where it is lent to another context: an empty memory, no files.
     pub(super) fn vacant(&self) -> Result<Guest, LoadError> {
         let nothing = ProcessConfig::default();

@@ -26,6 +26,7 @@ use crate::os::{
     DuplicateError, EPOCH_SECONDS, Linux, OsInterface, Output, Owner, PID, Started, Stdin,
     ThreadRules,
 };
+use crate::symbols::CodeLog;
 use crate::trap::Trap;
 
 pub use self::accounts::ProgramUsage;
@@ -77,6 +78,9 @@ pub struct ProcessConfig {
     pub owner: Owner,
     /// The date on which the run begins, in seconds since 1970.
     pub start_seconds: u64,
+    /// Where the code is recorded that programs map, for an observer that is there before the run; `None`: in a record of
+    /// the run's own ([`Linux::code_log`]).
+    pub code: Option<CodeLog>,
     /// Standard input.
     pub stdin: Stdin,
     /// Standard output.
@@ -104,6 +108,7 @@ impl Default for ProcessConfig {
             open_files_limit: 1024,
             owner: Owner::default(),
             start_seconds: EPOCH_SECONDS,
+            code: None,
             stdin: Stdin::Empty,
             stdout: Output::Discard,
             stderr: Output::Discard,
@@ -196,6 +201,7 @@ impl Process {
         };
         let mut mem = Memory::new(config.memory_limit_bytes).map_err(memory_error)?;
         let hart = lay_out((&image, interpreter), &given, &mut mem, &mut os)?;
+        os.record_program(&image);
         let mut thread = Thread::first(hart);
         thread.name = os.first_name();
         let guest = Guest {

@@ -241,10 +241,9 @@ impl Report<'_> {
 
     fn describe<K: ProfileKey>(&self, member: &K) -> String {
         let name = |address: u64| {
-            self.image
-                .symbols
-                .function_at(address)
-                .map(|f| f.name.clone())
+            let symbols = &self.collected.symbols;
+            let function = symbols.function_at(address)?;
+            Some(symbols.with_object(address, &function.name))
         };
         let label = member.label(&name);
         match self.collection.kind {
@@ -271,7 +270,7 @@ impl Report<'_> {
                     .cloned()
                     .unwrap_or_default();
                 let pc = u64::from_str_radix(frame.trim_start_matches("0x"), 16).unwrap_or(0);
-                match self.image.source_line(pc) {
+                match self.collected.symbols.source_line(pc) {
                     Some(line) => format!("{label}  ({line})"),
                     None => label,
                 }

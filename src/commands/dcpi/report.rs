@@ -243,12 +243,12 @@ fn export(args: &ReportArgs) -> anyhow::Result<u8> {
         clock_mhz: Some(f64::from(machine_of(stored)?.clock_mhz)),
     };
     let column = Column::new(format!("{}_samples", args.event.name()), "count");
-    let map = FunctionMap::named(set.image());
+    let map = FunctionMap::named(&set.image().symbols);
     let weights = counts
         .by_pc
         .iter()
         .map(|(pc, n)| (Key::of_program(*pc), *n));
-    let profile = symbolized_weights(header, column, weights, set.image(), &map);
+    let profile = symbolized_weights(header, column, weights, &set.image().symbols, &map);
     crate::export::write(&profile, &exports)?;
     Ok(0)
 }

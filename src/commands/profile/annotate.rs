@@ -31,15 +31,20 @@ fn names(events: EventSet) -> String {
     events.names().collect::<Vec<_>>().join("+")
 }
 
-/// The instruction at an address as the program's memory holds it at the end of the run.
+/// The instruction at an address as the program's memory holds it at the end of the run, or else as its file has it.
 pub(super) fn disassembly(shown: &Shown<'_>, key: Key) -> String {
     let isa = shown.image.isa;
-    let mem = &shown.truth.ran.process.mem;
+    let process = &shown.truth.ran.process;
     let mut bytes = [0; 4];
-    let read = mem
-        .read_bytes_forced(key.pc, &mut bytes)
-        .or_else(|_| mem.read_bytes_forced(key.pc, &mut bytes[..2]));
-    if read.is_err() {
+    let mut is_read = false;
+    if process.os.program_number() == shown.program() {
+        let read = process
+            .mem
+            .read_bytes_forced(key.pc, &mut bytes)
+            .or_else(|_| process.mem.read_bytes_forced(key.pc, &mut bytes[..2]));
+        is_read = read.is_ok();
+    }
+    if !is_read && !shown.symbols.read_code(key.pc, &mut bytes) {
         return "(no longer there)".to_string();
     }
     let inst = isa.decode(u32::from_le_bytes(bytes));
@@ -62,7 +67,7 @@ fn find(shown: &Shown<'_>, name: &str) -> anyhow::Result<usize> {
     }
     let exact = chosen(shown, name)?;
     let same_linkage = || {
-        let symbol = shown.image.symbols.function_named(name)?;
+        let symbol = shown.symbols.function_named(name)?;
         shown.map.find(symbol.addr)
     };
     if let Some(at) = exact.or_else(same_linkage) {
@@ -92,7 +97,7 @@ fn chosen(shown: &Shown<'_>, name: &str) -> anyhow::Result<Option<usize>> {
         let function = &functions[*at];
         function.name == name
             || name.strip_suffix(&function.name).is_some_and(|file| {
-                let known = shown.map.file(shown.image, *at);
+                let known = shown.map.file(shown.symbols, *at);
                 let file = file.strip_suffix(':');
                 file.zip(known).is_some_and(|(file, known)| {
                     known == file || known.ends_with(&format!("/{file}"))
@@ -102,7 +107,7 @@ fn chosen(shown: &Shown<'_>, name: &str) -> anyhow::Result<Option<usize>> {
     let found: Vec<usize> = (0..functions.len()).filter(named).collect();
     if let [first, _, ..] = found[..] {
         let places = found.iter().map(|&at| {
-            let file = shown.map.file(shown.image, at);
+            let file = shown.map.file(shown.symbols, at);
             let file = file.map(|file| format!(" of {file}")).unwrap_or_default();
             format!("{:#x}{file}", functions[at].entry)
         });
@@ -177,7 +182,7 @@ pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> a
         let tail = [mostly(&one.stack), events(&one.stack)];
         listing.row(
             head.into_iter().chain(said).chain(tail).collect(),
-            shown.image.source_line(one.key.pc),
+            shown.symbols.source_line(one.key.pc),
             one.key.pc,
             disassembly(shown, one.key),
         );

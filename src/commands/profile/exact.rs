@@ -9,17 +9,17 @@ use hps_pipeline::core::EventSet;
 use hps_profilers::oracle::{STATES, Spent};
 use hps_profilers::registry::{self, Profiler};
 use hps_profilers::views::{
-    FunctionMap, FunctionTime, InstructionTime, Level, Levels, Stack, functions, instructions,
-    lines,
+    FunctionMap, InstructionTime, Level, Levels, Stack, functions, instructions,
 };
 use hps_profilers::{Detail, Key, Period, Sampled, Unit};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::Output;
+use hps_sim_core::symbols::Symbols;
 
 use super::charged::{self, Charged};
-use super::{annotate, export, json, save, timeline};
+use super::{annotate, export, json, save, tables, timeline};
 use crate::cli::ProfileArgs;
 use crate::commands::{contention, timed_machine};
 use crate::program;
@@ -34,6 +34,7 @@ const CAUSES: usize = 8;
 pub(super) struct Shown<'a> {
     pub args: &'a ProfileArgs,
     pub image: &'a ProgramImage,
+    pub symbols: &'a Symbols,
     pub truth: &'a Truth<NoEditor>,
     pub map: &'a FunctionMap,
     pub instructions: &'a [InstructionTime],
@@ -57,15 +58,26 @@ impl Shown<'_> {
             Some(at) => {
                 let f = &self.map.functions()[at];
                 // A part that lies elsewhere has a symbol of its own.
-                let part = || self.image.symbols.function_at(pc);
+                let part = || self.symbols.function_at(pc);
                 let (name, begin) = match part().filter(|_| !(f.entry..f.end).contains(&pc)) {
                     Some(part) => (&part.name, part.addr),
                     None => (&f.name, f.entry),
                 };
-                format!("{name}+{:#x}", pc - begin)
+                let place = format!("{name}+{:#x}", pc - begin);
+                self.symbols.with_object(pc, &place)
             }
             None => "?".to_string(),
         }
+    }
+
+    /// The number of the program that the profile is of.
+    pub fn program(&self) -> u32 {
+        self.args.process.unwrap_or(1)
+    }
+
+    /// The object that holds an address, as it is shown.
+    pub fn object(&self, at: Option<usize>) -> &str {
+        at.map_or("(none)", |at| self.symbols.objects()[at].file_name())
     }
 }
 
@@ -116,15 +128,16 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         false => Run::Watched(Box::new(lab.watched(watch)?)),
     };
     let truth = run.truth();
-    let image = followed_image(args, &subject, truth)?;
+    let (image, symbols) = followed(args, &subject, truth)?;
     if truth.exact.rows.is_empty() {
         bail!("no instruction of the program has committed");
     }
-    let map = FunctionMap::new(&image, &truth.exact);
+    let map = FunctionMap::new(&symbols, &truth.exact);
     let instructions = instructions(&truth.exact);
     let shown = Shown {
         args,
         image: &image,
+        symbols: &symbols,
         truth,
         map: &map,
         instructions: &instructions,
@@ -137,13 +150,13 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     };
     match &args.annotate {
         Some(name) => annotate::annotate(&shown, name, &mut out)?,
-        None => tables(&shown, &times, &mut out)?,
+        None => tables::print(&shown, &times, &mut out)?,
     }
     if let Some(series) = truth.timeline.as_ref().filter(|_| args.timeline) {
         timeline::print(series, &mut out)?;
     }
     let ran = &truth.ran;
-    let contended = contention::contended(&ran.timing.contended, &subject.image, &ran.process);
+    let contended = contention::contended(&ran.timing.contended, &ran.process);
     write!(out, "{}", contention::table(&contended, "--json"))?;
     let opinions = opinions(&shown, &run);
     if !opinions.is_empty() {
@@ -164,32 +177,27 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     Ok(ended(truth))
 }
 
-/// The code that the profile is of.
-fn followed_image(
+/// The program that the profile is of, and the names of all that it has run.
+fn followed(
     args: &ProfileArgs,
     subject: &Program,
     truth: &Truth<NoEditor>,
-) -> anyhow::Result<Arc<ProgramImage>> {
-    let first = Arc::clone(&subject.image);
+) -> anyhow::Result<(Arc<ProgramImage>, Arc<Symbols>)> {
     let number = args.process.unwrap_or(1);
-    if number == 1 {
-        return Ok(first);
-    }
-    let later = truth.ran.process.os.later_programs();
-    match later.get(number as usize - 2) {
+    let process = &truth.ran.process;
+    let later = process.os.later_programs();
+    let image = match number {
+        1 => Some(&subject.image),
+        _ => later.get(number as usize - 2),
+    };
+    let symbols = process.symbols_of(number);
+    match image.zip(symbols) {
+        Some((image, symbols)) => Ok((Arc::clone(image), symbols)),
         None => bail!(
             "--process {number}: the processes of the program have begun {} program{} only",
             later.len() + 1,
             if later.is_empty() { "" } else { "s" }
         ),
-        Some(image) if image.hash != first.hash => bail!(
-            "--process {number}: that process has executed {}, and this profile knows the code of {} only; profile {} by \
-             itself",
-            image.name,
-            first.name,
-            image.name
-        ),
-        Some(_) => Ok(first),
     }
 }
 
@@ -308,9 +316,10 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
     if programs > 1 {
         writeln!(
             out,
-            "this is program {} of the {programs} that its processes have begun (--process N follows another one); {} \
+            "this is program {} of the {programs} that its processes have begun, {} (--process N follows another one); {} \
              cycles were of others",
-            shown.args.process.unwrap_or(1),
+            shown.program(),
+            shown.image.name,
             grouped(exact.other_cycles),
         )?;
     }
@@ -355,125 +364,6 @@ pub(super) fn mostly(stack: &Stack) -> String {
     }
 }
 
-fn tables(shown: &Shown<'_>, times: &[FunctionTime], out: &mut impl Write) -> anyhow::Result<()> {
-    let top = shown.args.top;
-    function_table(shown, &times[..top.min(times.len())], times.len(), out)?;
-    let lines = lines(shown.instructions, shown.image);
-    if !lines.is_empty() {
-        let columns = [
-            ("own", Align::Right),
-            ("cycles", Align::Right),
-            ("CPI", Align::Right),
-            ("mostly", Align::Left),
-            ("line", Align::Left),
-        ];
-        let mut table = Table::new(&columns);
-        for time in lines.iter().take(top) {
-            table.row([
-                format!("{:.2}%", shown.percent(time.stack.units())),
-                grouped(shown.cycles(time.stack.units()).round() as u64),
-                format!(
-                    "{:.2}",
-                    shown.cycles(time.stack.units()) / time.commits.max(1) as f64
-                ),
-                mostly(&time.stack),
-                time.line.clone(),
-            ]);
-        }
-        write!(
-            out,
-            "\nhottest lines, of {}\n{}",
-            lines.len(),
-            table.render()
-        )?;
-    }
-    instruction_table(shown, top, out)
-}
-
-fn function_table(
-    shown: &Shown<'_>,
-    times: &[FunctionTime],
-    of: usize,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    let columns = [
-        ("own", Align::Right),
-        ("with calls", Align::Right),
-        ("cycles", Align::Right),
-        ("calls", Align::Right),
-        ("CPI", Align::Right),
-        ("comp", Align::Right),
-        ("stall", Align::Right),
-        ("flush", Align::Right),
-        ("drain", Align::Right),
-        ("mostly", Align::Left),
-        ("function", Align::Left),
-    ];
-    let mut table = Table::new(&columns);
-    for time in times {
-        let own = time.own.units();
-        let states = time
-            .own
-            .states()
-            .map(|units| format!("{:.0}%", 100.0 * units as f64 / own.max(1) as f64));
-        let [computing, stalled, flushed, drained] = states;
-        table.row([
-            format!("{:.2}%", shown.percent(own)),
-            format!("{:.2}%", shown.percent(time.inclusive_units)),
-            grouped(shown.cycles(own).round() as u64),
-            grouped(time.calls),
-            format!("{:.2}", shown.cycles(own) / time.commits.max(1) as f64),
-            computing,
-            stalled,
-            flushed,
-            drained,
-            mostly(&time.own),
-            shown.map.label(shown.image, time.function),
-        ]);
-    }
-    write!(
-        out,
-        "\nfunctions, {} of {of}\n{}",
-        times.len(),
-        table.render()
-    )?;
-    Ok(())
-}
-
-fn instruction_table(shown: &Shown<'_>, top: usize, out: &mut impl Write) -> anyhow::Result<()> {
-    let mut hottest: Vec<&InstructionTime> = shown.instructions.iter().collect();
-    hottest.sort_by_key(|one| (std::cmp::Reverse(one.stack.units()), one.key));
-    let columns = [
-        ("own", Align::Right),
-        ("times", Align::Right),
-        ("CPI", Align::Right),
-        ("mostly", Align::Left),
-        ("events", Align::Left),
-        ("instruction", Align::Left),
-        ("in", Align::Left),
-    ];
-    let mut table = Table::new(&columns);
-    for one in hottest.into_iter().take(top) {
-        let units = one.stack.units();
-        table.row([
-            format!("{:.2}%", shown.percent(units)),
-            grouped(one.commits),
-            format!("{:.2}", shown.cycles(units) / one.commits.max(1) as f64),
-            mostly(&one.stack),
-            annotate::events(&one.stack),
-            annotate::disassembly(shown, one.key),
-            shown.place(one.key.pc),
-        ]);
-    }
-    write!(
-        out,
-        "\nhottest instructions, of {}\n{}",
-        shown.instructions.len(),
-        table.render()
-    )?;
-    Ok(())
-}
-
 /// What a profiler found, and how far that is from the truth.
 pub(super) struct Opinion<'a> {
     pub sampled: &'a Sampled,
@@ -502,7 +392,7 @@ fn opinions<'a>(shown: &Shown<'a>, run: &Run) -> Vec<Opinion<'a>> {
         Run::Charged(charged) => Some(charged.run.exact_of_program()),
     };
     let exact = of_program.as_ref().unwrap_or(&shown.truth.exact);
-    let levels = Levels::new(exact, shown.image, shown.map);
+    let levels = Levels::new(exact, shown.symbols, shown.map);
     let executed = exact.executed();
     let all = shown.truth.sampled.iter().enumerate();
     all.map(|(at, sampled)| {
@@ -559,11 +449,14 @@ fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
             "\nnote: the program names no function for some of its code; sub_ADDRESS stands for what was called there"
         )?;
     }
+    for sentence in shown.symbols.notes() {
+        writeln!(out, "note: {sentence}")?;
+    }
     let has_lines = shown
         .instructions
         .iter()
-        .any(|one| shown.image.source_line(one.key.pc).is_some());
-    let missing = shown.image.missing_debug_files();
+        .any(|one| shown.symbols.source_line(one.key.pc).is_some());
+    let missing = shown.symbols.missing_debug_files();
     for sentence in &missing {
         writeln!(out, "note: {sentence}")?;
     }

@@ -61,7 +61,7 @@ fn profile(shown: &Shown<'_>, most_frames: usize) -> SymbolizedProfile {
     symbolized(
         header,
         (&shown.truth.exact, most_frames),
-        shown.image,
+        shown.symbols,
         shown.map,
         &shown.truth.ran.process.os.thread_names(),
         shown.truth.timeline.as_ref(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_lab::VERSION;
-use hps_profilers::views::{FunctionTime, Stack};
+use hps_profilers::views::{FunctionTime, Stack, objects};
 use serde_json::{Value, json};
 
 use super::exact::{Opinion, Shown};
@@ -38,12 +38,28 @@ pub(super) fn document(
             let f = &shown.map.functions()[time.function];
             json!({
                 "name": f.name,
-                "file": shown.map.file(shown.image, time.function),
+                "file": shown.map.file(shown.symbols, time.function),
+                "object": shown.symbols.object_at(f.entry).map(|object| object.name()),
                 "entry": format!("{:#x}", f.entry),
                 "calls": time.calls,
                 "instructions": time.commits,
                 "inclusive_units": time.inclusive_units,
                 "own": stack(&time.own),
+            })
+        })
+        .collect();
+    let by_object = objects(shown.instructions, shown.symbols, shown.map);
+    let objects: Vec<Value> = by_object
+        .iter()
+        .map(|time| {
+            let object = time.object.map(|at| &shown.symbols.objects()[at]);
+            json!({
+                "name": object.map(|object| object.name()),
+                "build_id": object.and_then(|object| object.build_id()),
+                "load_bias": object.map(|object| format!("{:#x}", object.load_bias())),
+                "instructions": time.commits,
+                "nameless_instructions": time.nameless_commits,
+                "own": stack(&time.stack),
             })
         })
         .collect();
@@ -55,7 +71,7 @@ pub(super) fn document(
                 "pc": format!("{:#x}", one.key.pc),
                 "disepc": one.key.disepc.to_bits(),
                 "begins_block": one.begins_block,
-                "line": shown.image.source_line(one.key.pc),
+                "line": shown.symbols.source_line(one.key.pc),
                 "commits": one.commits,
                 "own": stack(&one.stack),
             })
@@ -95,9 +111,10 @@ pub(super) fn document(
         "instructions": ran.instructions(),
         "cycles": exact.cycles,
         "idle_cycles": exact.idle_cycles,
-        "process": shown.args.process.unwrap_or(1),
+        "process": shown.program(),
         "other_cycles": exact.other_cycles,
         "units_per_cycle": exact.units_per_cycle,
+        "objects": objects,
         "functions": functions,
         "static_instructions": instructions,
         "profilers": opinions,

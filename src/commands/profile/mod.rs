@@ -6,6 +6,7 @@ mod exact;
 mod export;
 mod json;
 mod save;
+mod tables;
 mod timeline;
 
 pub use exact::profile;

@@ -26,7 +26,7 @@ pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
     let (parts, instructions) = (exact.units_per_cycle, shown.instructions);
     saved.write_kind(keyed::by_instruction(exact), parts)?;
     saved.write_kind(keyed::by_block(instructions), parts)?;
-    saved.write_kind(keyed::by_line(instructions, shown.image), parts)?;
+    saved.write_kind(keyed::by_line(instructions, shown.symbols), parts)?;
     saved.write_kind(keyed::by_function(exact, shown.map), parts)?;
     let (contexts, depth) = keyed::by_context(exact, MOST_BYTES);
     saved.write_kind(contexts, parts)?;

@@ -46,11 +46,11 @@ pub(super) fn print(series: &Timeline, out: &mut impl Write) -> anyhow::Result<(
         .map(|i| ipc(i.commits, i.cycles()) / highest.max(f64::MIN_POSITIVE));
     let label = format!("IPC, up to {highest:.2}");
     writeln!(out, "{label:>NAME$} |{}|", bars(shares))?;
-    let mut totals: FxHashMap<u32, u64> = FxHashMap::default();
+    let mut totals: FxHashMap<u64, u64> = FxHashMap::default();
     for (&function, &cycles) in intervals.iter().flat_map(|i| &i.functions) {
         *totals.entry(function).or_insert(0) += cycles;
     }
-    let mut largest: Vec<(u32, u64)> = totals.into_iter().collect();
+    let mut largest: Vec<(u64, u64)> = totals.into_iter().collect();
     largest.sort_by_key(|&(function, cycles)| (std::cmp::Reverse(cycles), function));
     for (function, _) in largest.into_iter().take(FUNCTIONS) {
         let name = series.name(function).unwrap_or("(no function)");

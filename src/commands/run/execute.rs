@@ -16,6 +16,7 @@ use hps_pipeline::stacks::{FunctionStack, FunctionStacks};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
+use hps_sim_core::symbols::CodeWatch;
 
 /// What a timed run is asked for.
 pub struct Order {
@@ -97,7 +98,7 @@ pub fn execute<'a>(
 }
 
 fn edited<'a, I: Install<Editor: ExecutedLoop>>(
-    lab: Lab<'a, Functional, I>,
+    mut lab: Lab<'a, Functional, I>,
     machine: Option<&'a TimedMachine>,
     order: Order,
     dise: fn(&I::Editor) -> Option<DiseStats>,
@@ -105,7 +106,8 @@ fn edited<'a, I: Install<Editor: ExecutedLoop>>(
     let Some(machine) = machine else {
         return Ok(Ran::of(lab.run()?, dise).0);
     };
-    let stacks = FunctionStacks::new(Arc::clone(&lab.subject().image));
+    let code = CodeWatch::new(lab.record_code(), 1);
+    let stacks = FunctionStacks::new(Arc::default(), Some(code));
     let lab = lab.timed_by(machine);
     Ok(match (order.trace, order.by_function) {
         (None, false) => Ran::timed(lab.run()?, dise, |NoProbe| (None, None)),

@@ -2,7 +2,7 @@
 
 use hps_dise::ProductionSet;
 use hps_lab::{place, stop_reason};
-use hps_sim_core::image::Isa;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::{Process, layout};
 use hps_sim_core::riscv::missing_extension;
@@ -30,10 +30,11 @@ fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>)
         cause(trap, process),
         trap.pc
     );
+    let symbols = process.symbols();
     match handler(trap.pc, productions) {
         Some(handler) => text += &format!(" in {handler}"),
-        None if process.image.symbols.function_at(trap.pc).is_some() => {
-            text += &format!(" in {}", place(&process.image, trap.pc));
+        None if symbols.object_at(trap.pc).is_some() => {
+            text += &format!(" in {}", place(&symbols, trap.pc));
         }
         None => text += ", outside of all functions of the program",
     }
@@ -62,7 +63,7 @@ fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>)
              and others may be added"
         );
     }
-    if let Some(advice) = advice(trap, process) {
+    if let Some(advice) = advice(trap, &process.image) {
         text += &format!("\n  {advice}");
     }
     if let Some(number) = process.thread.hart.disepc.production() {
@@ -80,8 +81,7 @@ fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>)
 }
 
 /// What the user can do about a fault whose cause is known.
-fn advice(trap: &Trap, process: &Process) -> Option<&'static str> {
-    let image = &process.image;
+fn advice(trap: &Trap, image: &ProgramImage) -> Option<&'static str> {
     let function = image.symbols.function_at(trap.pc)?;
     match trap.cause {
         // Debian's linker for Alpha replaces loads of addresses of thread-local variables wrongly in some

@@ -11,7 +11,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use hps_dise::ProductionSet;
@@ -52,7 +51,6 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         args.region.start.warm.is_none() || machine.is_some(),
         "--warm goes with --machine: without one nothing is cached or predicted"
     );
-    let image = Arc::clone(&subject.image);
     let lab = Lab::of(&subject);
     let isa = subject.image.isa;
     let window = args
@@ -98,7 +96,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         files: args.productions.clone(),
         productions,
     });
-    let statistics = Statistics::new(&ran, &image, with);
+    let statistics = Statistics::new(&ran, with);
     if let Some(sampling) = &statistics.sampling
         && sampling.units < FEW_UNITS
     {
@@ -275,7 +273,7 @@ fn write_trace(
             Some(production) => production.name.clone(),
             None => format!("production {number}"),
         };
-    let symbols = &process.image.symbols;
+    let symbols = process.symbols();
     let symbol = |pc: u64| {
         symbols
             .function_at(pc)

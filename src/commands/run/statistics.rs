@@ -1,7 +1,6 @@
 //! The statistics of a run, as JSON.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use hps_dise::{DiseConfig, DiseStats};
 use hps_experiments::{Interval, SampledCpi, cycles_per_instruction};
@@ -11,7 +10,6 @@ use hps_pipeline::core::{Cause, CoreStats, Counted, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::FunctionStack;
 use hps_sim_core::hart::GuestCounters;
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::process::Process;
 use serde::Serialize;
@@ -350,7 +348,7 @@ pub struct WithProductions {
 
 impl Statistics {
     /// The document of a run of a program.
-    pub fn new(ran: &Ran, first: &Arc<ProgramImage>, with: Option<WithProductions>) -> Self {
+    pub fn new(ran: &Ran, with: Option<WithProductions>) -> Self {
         let RetiredCounts {
             program,
             inserted,
@@ -435,8 +433,7 @@ impl Statistics {
                 (None, None) => None,
             },
             cores,
-            contended_lines: timed
-                .map_or_else(Vec::new, |t| contended(&t.contended, first, &ran.process)),
+            contended_lines: timed.map_or_else(Vec::new, |t| contended(&t.contended, &ran.process)),
             by_function: timed.and_then(|t| by_function(t, width, program)),
             dise: with
                 .zip(ran.dise.clone())
@@ -460,7 +457,7 @@ impl End {
                 pc: format!("{:#x}", trap.pc),
                 encoding: fault::encoding(trap.encoding, process.image.isa),
                 disassembly: fault::disassembly(trap, process.image.isa),
-                place: place(&process.image, trap.pc),
+                place: place(&process.symbols(), trap.pc),
             },
         }
     }

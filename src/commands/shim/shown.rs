@@ -106,7 +106,7 @@ fn name(program: &Program, shown: &Shown, tag: u64) -> String {
         Some(name) => name.clone(),
         None if tag == 0 => "nothing".to_string(),
         None if tag < FIRST_ADDRESS => format!("tag {tag}"),
-        None => hps_lab::place(&program.image, tag),
+        None => hps_lab::place(&program.image.symbols, tag),
     }
 }
 

@@ -312,7 +312,7 @@ fn places(program: &Program, seen: &Intervals<'_>) -> Table {
         ("samples", Align::Right),
     ]);
     for (tag, count) in rows.into_iter().take(FUNCTIONS) {
-        let place = hps_lab::place(&program.image, tag);
+        let place = hps_lab::place(&program.image.symbols, tag);
         let share = count as f64 / total.max(1) as f64;
         table.row([place, percent(share)]);
     }

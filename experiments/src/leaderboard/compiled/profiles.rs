@@ -1,5 +1,7 @@
 //! The profiles of one run, as LLVM reads them.
 
+use std::sync::Arc;
+
 use hps_lab::{Lab, Program, TimedMachine, Watch};
 use hps_profile::formats::{self, Format};
 use hps_profile::symbolized::{Column, Header};
@@ -7,6 +9,7 @@ use hps_profile::{Profile, error_without_cut};
 use hps_profilers::registry::Profiler;
 use hps_profilers::views::{FunctionMap, symbolized_weights};
 use hps_profilers::{ExactProfile, Key};
+use hps_sim_core::symbols::Symbols;
 
 use super::super::passive::samples_of;
 use super::{BRANCH_COUNTS, COVERAGE, EXACT_COUNTS, EXACT_CYCLE_SUMS, EXACT_CYCLES};
@@ -51,10 +54,11 @@ pub(super) fn collect(
     let truth = Lab::of(program).timed_by(machine).watched(watch);
     let truth = truth.map_err(|e| e.to_string())?;
     let exact = &truth.exact;
+    let symbols = truth.ran.process.symbols();
     let run = Run {
-        program,
         exact,
-        functions: FunctionMap::new(&program.image, exact),
+        functions: FunctionMap::new(&symbols, exact),
+        symbols,
         cycles: exact.weights().collect(),
         counts: executions(exact).into_iter().collect(),
     };
@@ -90,7 +94,7 @@ fn coverage(executed: &[u64]) -> Weights {
 
 /// Source and reference of the profiles of a run.
 struct Run<'a> {
-    program: &'a Program,
+    symbols: Arc<Symbols>,
     exact: &'a ExactProfile,
     functions: FunctionMap,
     cycles: Profile<Key>,
@@ -109,7 +113,7 @@ impl Run<'_> {
             Header::default(),
             Column::new(column, "count"),
             weights,
-            &self.program.image,
+            &self.symbols,
             &self.functions,
         );
         let mut text = Vec::new();

@@ -1,6 +1,7 @@
 //! `execve`: what the new program gets, and what the process forgets (Linux `fs/exec.c`).
 
 use super::super::errno::Errno;
+use super::super::file_mappings::FileMappings;
 use super::super::memory::Heap;
 use super::super::procfs::Located;
 use super::super::signals::SIG_IGN;
@@ -160,7 +161,7 @@ impl Linux {
         self.exe.clone_from(&execution.found.exe);
         self.file_name.clone_from(&execution.given.file_name);
         self.heap = Heap::new(heap_start);
-        self.mappings = Default::default();
+        self.mappings = FileMappings::recorded(self.mappings.code.clone());
         self.locks = Default::default();
         self.signals.reset_handlers();
         self.credentials.execute();

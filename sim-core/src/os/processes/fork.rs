@@ -84,6 +84,7 @@ impl Linux {
         let image = self.started.as_ref().map(|started| &started.image);
         if let Some(image) = image {
             os.program_number = self.family.begin_program(image);
+            self.record_fork(&mut os, borrows);
             self.family.park(Box::new(Guest {
                 mem: child_mem,
                 os: Box::new(os),

@@ -36,6 +36,7 @@ use super::shared_names::SharedNames;
 use crate::image::ProgramImage;
 use crate::memory::{Memory, MemoryError};
 use crate::process::{Guest, ProgramUsage, Thread};
+use crate::symbols::CodeLog;
 
 /// The number of the process that takes care of those whose parent has ended. It is none of the run's.
 const INIT: u32 = 1;
@@ -349,6 +350,32 @@ impl Linux {
     /// Another program runs in the process.
     pub(crate) fn begin_program(&mut self, image: &Arc<ProgramImage>) {
         self.program_number = self.family.begin_program(image);
+        self.mappings.code.turn_to(self.program_number);
+        self.record_program(image);
+    }
+
+    /// Records the code with which a program begins.
+    pub(crate) fn record_program(&self, image: &Arc<ProgramImage>) {
+        let started = self.started.as_ref();
+        let loader = started.and_then(|started| started.interpreter.as_ref());
+        let log = self.mappings.code.log();
+        log.begin((self.program_number, self.pid), (image, &self.exe), loader);
+    }
+
+    /// Records the code with which a child begins. `borrows`: it runs in the memory of this process, whose code what it
+    /// maps belongs to.
+    fn record_fork(&self, child: &mut Linux, borrows: bool) {
+        if !borrows {
+            child.mappings.code.turn_to(child.program_number);
+        }
+        let log = child.mappings.code.log();
+        log.fork(self.program_number, (child.program_number, child.pid));
+    }
+
+    /// The record of the code that programs of the run have mapped.
+    #[must_use]
+    pub fn code_log(&self) -> &CodeLog {
+        self.mappings.code.log()
     }
 
     /// The numbers of all processes of the run, also of those that have ended and whose parents have not asked yet.

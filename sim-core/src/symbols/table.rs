@@ -1,12 +1,15 @@
 //! Functions and named addresses of a program.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use hps_demangle::demangle;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
 
+use super::stubs::Stubs;
 use crate::image::Segment;
-use crate::isa::Isa;
 use crate::memory::Perm;
 
 /// A function of the program.
@@ -30,6 +33,8 @@ pub struct SymbolTable {
     addresses: FxHashMap<String, u64>,
     /// The place of the function that each part belongs to, by the place of the part.
     wholes: FxHashMap<usize, usize>,
+    /// Where stubs of calls through a table of addresses lie, in ascending order.
+    stubs: Vec<Range<u64>>,
 }
 
 /// A name for an address.
@@ -41,14 +46,75 @@ pub(crate) struct NamedAddress {
 }
 
 /// A function symbol before names for the same address are merged.
-struct Candidate<'a> {
-    addr: u64,
-    size: u64,
-    name: &'a str,
+pub(super) struct Candidate<'a> {
+    pub(super) addr: u64,
+    pub(super) size: u64,
+    pub(super) name: &'a str,
     /// Better candidates compare lower.
-    rank: (bool, bool, u8),
+    pub(super) rank: (bool, bool, u8),
     /// The source file of a local symbol, as a number; 0 of others.
-    file: usize,
+    pub(super) file: usize,
+}
+
+/// Symbols of an ELF file while its tables are read.
+struct Found<'a> {
+    bias: u64,
+    segments: &'a [Segment],
+    addresses: FxHashMap<String, u64>,
+    candidates: Vec<Candidate<'a>>,
+    /// Local labels without a type, which name code that no function holds.
+    labels: Vec<(u64, &'a str)>,
+}
+
+impl<'a> Found<'a> {
+    /// Adds the symbols of a table.
+    fn add(&mut self, symbols: impl Iterator<Item = impl ObjectSymbol<'a>>) {
+        let mut source = 0;
+        for symbol in symbols {
+            source += usize::from(symbol.kind() == SymbolKind::File);
+            let Ok(name) = symbol.name() else { continue };
+            let has_place = matches!(
+                symbol.kind(),
+                SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown
+            );
+            let addr = symbol.address().wrapping_add(self.bias);
+            let segment = self
+                .segments
+                .iter()
+                .find(|s| s.addr <= addr && addr < s.end());
+            let Some(segment) = segment.filter(|_| has_place && !symbol.is_undefined()) else {
+                continue;
+            };
+            // Local labels and mapping symbols name no function.
+            if name.is_empty() || name.starts_with(['$', '.']) {
+                continue;
+            }
+            if symbol.is_global() || !self.addresses.contains_key(name) {
+                self.addresses.insert(name.to_owned(), addr);
+            }
+            let is_function = symbol.kind() == SymbolKind::Text;
+            let is_untyped = symbol.kind() == SymbolKind::Unknown;
+            if segment.perm.contains(Perm::X) && is_untyped && !symbol.is_global() {
+                self.labels.push((addr, name));
+            }
+            let is_label = is_untyped && symbol.is_global();
+            if segment.perm.contains(Perm::X) && (is_function || is_label) {
+                let binding = match (symbol.is_local(), symbol.is_weak()) {
+                    (false, false) => 0,
+                    (_, true) => 1,
+                    (true, _) => 2,
+                };
+                let rank = (!is_function, symbol.size() == 0, binding);
+                self.candidates.push(Candidate {
+                    addr,
+                    size: symbol.size().min(segment.end() - addr),
+                    name,
+                    rank,
+                    file: if symbol.is_local() { source } else { 0 },
+                });
+            }
+        }
+    }
 }
 
 /// The name of the function of which a symbol names a part that runs rarely. GCC moves such code to a symbol
@@ -66,63 +132,157 @@ fn whole_name(name: &str) -> Option<&str> {
 }
 
 impl SymbolTable {
-    /// Bytes of the host's memory that the symbols take, about.
-    pub(crate) fn held_bytes(&self) -> u64 {
-        use std::mem::size_of;
-        let of_function =
-            |f: &Function| size_of::<Function>() + f.name.len() + f.linkage_name.len();
-        let functions: usize = self.functions.iter().map(of_function).sum();
-        let of_name = |name: &String| size_of::<(String, u64)>() + name.len();
-        let addresses: usize = self.addresses.keys().map(of_name).sum();
-        (functions + addresses) as u64
-    }
-
-    /// Reads the symbols of an ELF file. Damaged tables count as absent.
-    pub(crate) fn from_elf(bytes: &[u8], bias: u64, segments: &[Segment]) -> SymbolTable {
+    /// Reads the symbols of an ELF file: of its symbol table; of the separate debug information that `debug` finds, if the
+    /// file is stripped; or else those that a loader needs. Stubs of calls through a table of addresses have the name of
+    /// the function with `@plt`. Damaged tables count as absent.
+    pub(crate) fn from_elf(
+        bytes: &[u8],
+        debug: impl FnOnce(&ElfFile64<'_, LittleEndian>) -> Option<Vec<u8>>,
+        bias: u64,
+        segments: &[Segment],
+    ) -> SymbolTable {
         let Ok(file) = ElfFile64::<LittleEndian>::parse(bytes) else {
             return SymbolTable::default();
         };
-        let mut addresses = FxHashMap::default();
-        let mut candidates = Vec::new();
-        let mut source = 0;
-        for symbol in file.symbols() {
-            source += usize::from(symbol.kind() == SymbolKind::File);
-            let Ok(name) = symbol.name() else { continue };
-            let has_place = matches!(
-                symbol.kind(),
-                SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown
-            );
-            let addr = symbol.address().wrapping_add(bias);
-            let segment = segments.iter().find(|s| s.addr <= addr && addr < s.end());
-            let Some(segment) = segment.filter(|_| has_place && !symbol.is_undefined()) else {
-                continue;
+        let stubs = Stubs::of(&file, bias);
+        let is_stripped = file.symbols().next().is_none();
+        let separate = is_stripped.then(|| debug(&file)).flatten();
+        let separate = separate.as_deref();
+        let separate = separate.and_then(|bytes| ElfFile64::<LittleEndian>::parse(bytes).ok());
+        let mut found = Found {
+            bias,
+            segments,
+            addresses: FxHashMap::default(),
+            candidates: stubs.candidates(),
+            labels: Vec::new(),
+        };
+        match separate.filter(|file| file.symbols().next().is_some()) {
+            Some(separate) => {
+                found.add(separate.symbols());
+                return SymbolTable::with_stubs(found, &stubs);
+            }
+            None if is_stripped => found.add(file.dynamic_symbols()),
+            None => found.add(file.symbols()),
+        }
+        SymbolTable::with_stubs(found, &stubs)
+    }
+
+    fn with_stubs(found: Found<'_>, stubs: &Stubs) -> SymbolTable {
+        let mut table = SymbolTable::new(found.candidates, found.segments, found.addresses);
+        table.stubs.clone_from(&stubs.sections);
+        table.with_names(table.gaps(found.labels, found.segments))
+    }
+
+    /// The table of functions that a compiler has made while the program ran: name, address, size. Of functions that
+    /// overlap, later ones count.
+    pub(crate) fn from_functions(made: &[(String, u64, u64)]) -> SymbolTable {
+        let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
+        for (name, addr, size) in made {
+            let end = addr.saturating_add(*size);
+            let gone = functions.range(..end).rev();
+            let gone = gone.take_while(|(_, f)| f.addr + f.size > *addr);
+            for before in gone.map(|(&at, _)| at).collect::<Vec<_>>() {
+                functions.remove(&before);
+            }
+            let function = Function {
+                name: demangle(name),
+                linkage_name: name.clone(),
+                addr: *addr,
+                size: end - addr,
             };
-            // Local labels and mapping symbols name no function.
-            if name.is_empty() || name.starts_with(['$', '.']) {
-                continue;
+            functions.insert(*addr, function);
+        }
+        SymbolTable {
+            functions: functions.into_values().collect(),
+            ..SymbolTable::default()
+        }
+    }
+
+    /// One table of several, each with the ranges of addresses in which it counts, in ascending order. Of names that several have, the first
+    /// one counts.
+    pub(crate) fn merged<'a>(
+        parts: impl IntoIterator<Item = (&'a SymbolTable, Vec<Range<u64>>)>,
+    ) -> SymbolTable {
+        let mut all = SymbolTable::default();
+        // By the address of the part.
+        let mut wholes: Vec<(u64, u64)> = Vec::new();
+        for (part, ranges) in parts {
+            let counts = |addr: u64| {
+                let behind = ranges.partition_point(|range| range.start <= addr);
+                behind > 0 && addr < ranges[behind - 1].end
+            };
+            for (at, function) in part.functions.iter().enumerate() {
+                if counts(function.addr) {
+                    all.functions.push(function.clone());
+                    if let Some(&whole) = part.wholes.get(&at) {
+                        wholes.push((function.addr, part.functions[whole].addr));
+                    }
+                }
             }
-            if symbol.is_global() || !addresses.contains_key(name) {
-                addresses.insert(name.to_owned(), addr);
+            for (name, addr) in &part.addresses {
+                all.addresses.entry(name.clone()).or_insert(*addr);
             }
-            let is_function = symbol.kind() == SymbolKind::Text;
-            let is_label = symbol.kind() == SymbolKind::Unknown && symbol.is_global();
-            if segment.perm.contains(Perm::X) && (is_function || is_label) {
-                let binding = match (symbol.is_local(), symbol.is_weak()) {
-                    (false, false) => 0,
-                    (_, true) => 1,
-                    (true, _) => 2,
-                };
-                let rank = (!is_function, symbol.size() == 0, binding);
-                candidates.push(Candidate {
-                    addr,
-                    size: symbol.size().min(segment.end() - addr),
-                    name,
-                    rank,
-                    file: if symbol.is_local() { source } else { 0 },
-                });
+            let stubs = part.stubs.iter();
+            all.stubs
+                .extend(stubs.filter(|stub| counts(stub.start)).cloned());
+        }
+        all.functions.sort_by_key(|f| f.addr);
+        all.stubs.sort_by_key(|stub| stub.start);
+        for (part, whole) in wholes {
+            if let (Some(part), Some(whole)) = (all.begins_at(part), all.begins_at(whole)) {
+                all.wholes.insert(part, whole);
             }
         }
-        SymbolTable::new(candidates, segments, addresses)
+        all
+    }
+
+    /// Code that labels name and no function holds, each up to the next name: address, size, and name.
+    fn gaps(&self, mut labels: Vec<(u64, &str)>, segments: &[Segment]) -> Vec<(u64, u64, String)> {
+        labels.retain(|(addr, _)| self.function_index(*addr).is_none());
+        labels.sort_unstable();
+        labels.dedup_by_key(|(addr, _)| *addr);
+        let end = |at: usize| {
+            let addr = labels[at].0;
+            let next = labels.get(at + 1).map(|next| next.0);
+            let function = self.functions.partition_point(|f| f.addr <= addr);
+            let function = self.functions.get(function).map(|f| f.addr);
+            let segment = segments.iter().find(|s| s.addr <= addr && addr < s.end());
+            let ends = next.into_iter().chain(function);
+            ends.chain(segment.map(Segment::end)).min().unwrap_or(addr)
+        };
+        let named = labels.iter().enumerate();
+        named
+            .map(|(at, (addr, name))| (*addr, end(at) - addr, (*name).to_owned()))
+            .collect()
+    }
+
+    /// Gives names to functions of which no symbol knows: address, size, and name.
+    pub(crate) fn with_names(&self, names: Vec<(u64, u64, String)>) -> SymbolTable {
+        let mut all = self.clone();
+        if names.is_empty() {
+            return all;
+        }
+        // Places of parts change.
+        let wholes = |table: &SymbolTable| -> Vec<(u64, u64)> {
+            let of = |(&part, &whole): (&usize, &usize)| {
+                (table.functions[part].addr, table.functions[whole].addr)
+            };
+            table.wholes.iter().map(of).collect()
+        };
+        let before = wholes(&all);
+        all.functions
+            .extend(names.into_iter().map(|(addr, size, name)| Function {
+                name: demangle(&name),
+                linkage_name: name,
+                addr,
+                size,
+            }));
+        all.functions.sort_by_key(|f| f.addr);
+        all.wholes = before
+            .into_iter()
+            .filter_map(|(part, whole)| Some((all.begins_at(part)?, all.begins_at(whole)?)))
+            .collect();
+        all
     }
 
     /// The table of names that were read from a file of another format. Global names in executable
@@ -171,7 +331,7 @@ impl SymbolTable {
         let mut table = SymbolTable {
             functions: Vec::new(),
             addresses,
-            wholes: FxHashMap::default(),
+            ..SymbolTable::default()
         };
         // A part is local to its file; its function may be, too.
         let of = |&(part, file, whole): &(u64, usize, &str)| {
@@ -223,6 +383,12 @@ impl SymbolTable {
         (pc - self.functions[index].addr < self.functions[index].size).then_some(index)
     }
 
+    /// Where stubs lie by which calls reach functions of other objects, in ascending order.
+    #[must_use]
+    pub fn stubs(&self) -> &[Range<u64>] {
+        &self.stubs
+    }
+
     /// The address of a symbol, by its name as the file has it.
     #[must_use]
     pub fn address_of(&self, linkage_name: &str) -> Option<u64> {
@@ -235,73 +401,6 @@ impl SymbolTable {
         self.functions
             .iter()
             .find(|f| f.linkage_name == name || f.name == name)
-    }
-}
-
-/// Where functions are entered: tells a jump into another function, a *tail call*, from a jump within one.
-///
-/// A function is entered at its first address. On Alpha it is also entered 8 bytes behind it by callers that share its
-/// global pointer: they leave out the two instructions (`ldgp`) that load it. A program without symbols has no entries.
-#[derive(Clone, Debug, Default)]
-pub struct Entries {
-    /// First address of each function, and the address behind the function.
-    ends: FxHashMap<u64, u64>,
-    /// Bytes that a caller may leave out; 0 if none may be.
-    optional: u64,
-}
-
-impl Entries {
-    /// The entries of a program for this instruction set.
-    #[must_use]
-    pub fn of(symbols: &SymbolTable, isa: Isa) -> Self {
-        let functions = symbols.functions().iter().enumerate();
-        // A jump to a part of a function stays in the function.
-        let wholes = functions.filter(|&(at, _)| symbols.whole(at) == at);
-        Entries::new(wholes.map(|(_, f)| (f.addr, f.addr + f.size)), isa)
-    }
-
-    /// The entries of functions, given by their first address and the address behind them.
-    #[must_use]
-    pub fn new(functions: impl IntoIterator<Item = (u64, u64)>, isa: Isa) -> Self {
-        Entries {
-            ends: functions.into_iter().collect(),
-            optional: if isa == Isa::Alpha { 8 } else { 0 },
-        }
-    }
-
-    /// Whether a function begins at this address.
-    #[must_use]
-    pub fn begins_function(&self, addr: u64) -> bool {
-        self.ends.contains_key(&addr)
-    }
-
-    /// The first address of the function that a jump at `pc` to `target` enters, from outside or again from within.
-    #[must_use]
-    pub fn entered(&self, pc: u64, target: u64) -> Option<u64> {
-        if self.begins_function(target) {
-            return Some(target);
-        }
-        // Loops often begin there: from within it is no entry.
-        let begin = target.wrapping_sub(self.optional);
-        (self.begins_function(begin) && !self.is_within(begin, pc)).then_some(begin)
-    }
-
-    /// The first address of the function that a jump at `pc` to `target` enters from outside.
-    #[must_use]
-    pub fn tail_called(&self, pc: u64, target: u64) -> Option<u64> {
-        let entered = self.entered(pc, target);
-        entered.filter(|&begin| !self.is_within(begin, pc))
-    }
-
-    /// Whether a jump at `pc` to `target` enters a function that does not hold the jump.
-    #[must_use]
-    pub fn is_tail_call(&self, pc: u64, target: u64) -> bool {
-        self.tail_called(pc, target).is_some()
-    }
-
-    fn is_within(&self, begin: u64, pc: u64) -> bool {
-        let end = self.ends.get(&begin);
-        end.is_some_and(|&end| (begin..end).contains(&pc))
     }
 }
 
@@ -434,25 +533,9 @@ mod tests {
         );
         let wholes: Vec<usize> = (0..7).map(|at| table.whole(at)).collect();
         assert_eq!(wholes, [4, 5, 6, 3, 4, 5, 6]);
-        let entries = Entries::of(&table, Isa::Riscv64);
+        let entries = super::super::Entries::of(&table, crate::isa::Isa::Riscv64);
         assert!(!entries.is_tail_call(0x1044, 0x1000));
         assert!(entries.is_tail_call(0x1044, 0x1030));
         assert!(entries.is_tail_call(0x1000, 0x1050));
-    }
-
-    #[test]
-    fn a_tail_call_enters_a_function_from_outside_of_it() {
-        let functions = [(0x1000, 0x1040), (0x1040, 0x1080)];
-        let riscv = Entries::new(functions, Isa::Riscv64);
-        let alpha = Entries::new(functions, Isa::Alpha);
-        for entries in [&riscv, &alpha] {
-            assert!(entries.is_tail_call(0x1010, 0x1040));
-            assert!(!entries.is_tail_call(0x1050, 0x1040));
-            assert_eq!(entries.entered(0x1050, 0x1040), Some(0x1040));
-            assert_eq!(entries.entered(0x1010, 0x1044), None);
-        }
-        assert_eq!(alpha.entered(0x1010, 0x1048), Some(0x1040));
-        assert_eq!(alpha.entered(0x1050, 0x1048), None);
-        assert_eq!(riscv.entered(0x1010, 0x1048), None);
     }
 }
