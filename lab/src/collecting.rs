@@ -2,7 +2,7 @@
 //! that store records, buffers and their reader.
 
 use hps_pipeline::config::{InterruptConfig, MachineConfig};
-use hps_pipeline::core::Origin;
+use hps_pipeline::core::{CyclesProbe, Origin};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Event, Pmu};
 use hps_productions::{
@@ -20,7 +20,7 @@ use crate::install::Install;
 use crate::lab::Lab;
 use crate::loops::TimedLoop;
 use crate::mode::Timed;
-use crate::truth::{Truth, Watch, Watching, probe};
+use crate::truth::{Truth, Watch, probe};
 
 /// How samples are collected.
 #[derive(Clone, Copy, Debug)]
@@ -254,7 +254,7 @@ fn counter(period: Period) -> Result<CounterConfig, LabError> {
 
 impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe>
 where
-    Interruptible<I::Editor>: TimedLoop<Watching>,
+    Interruptible<I::Editor>: TimedLoop<CyclesProbe>,
 {
     /// Runs to the end of the program or to the limit under the oracle and the profilers of `watch`, while samples are
     /// collected at their cost. To the profilers it is one run: each sees what hardware of its kind has latched.

@@ -1,6 +1,7 @@
 //! A timed run under the oracle: the exact profile, and what profilers on the same run found.
 
 use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CyclesProbe;
 use hps_profilers::oracle::Charge;
 use hps_profilers::policy::Policy;
 use hps_profilers::timeline::Timeline;
@@ -90,7 +91,7 @@ pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch)
     Beats::new((oracle, (samplers, timeline))).following(watch.program.unwrap_or(1))
 }
 
-impl<I: Install<Editor: TimedLoop<Watching>>> Lab<'_, Timed<'_>, I, NoProbe> {
+impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit, under the oracle and the profilers of `watch`. They change
     /// no cycle.
     ///
@@ -102,7 +103,7 @@ impl<I: Install<Editor: TimedLoop<Watching>>> Lab<'_, Timed<'_>, I, NoProbe> {
     }
 }
 
-impl<I: Install<Editor: TimedLoop<Beats<Samplers>>>> Lab<'_, Timed<'_>, I, NoProbe> {
+impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit under these profilers alone. They change no cycle.
     ///
     /// # Errors

@@ -99,6 +99,7 @@ impl Recorder {
 }
 
 hps_lab::timed_loops! { NoEditor: Recorder; DiseEngine: Recorder }
+hps_lab::attach! { Recorder }
 
 impl Probe for Recorder {}
 

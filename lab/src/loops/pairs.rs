@@ -7,7 +7,7 @@
 use hps_dcpi::collect as dcpi;
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Chip;
+use hps_pipeline::core::{CyclesProbe, StagesProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
 use hps_pipeline::stacks::FunctionStacks;
@@ -20,12 +20,15 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
 use super::{ChipLoop, SampledLoop};
+use crate::attach;
 use crate::observer::watch as observer;
 use crate::shadow::Following;
 use crate::truth::Watching;
 
-/// The log of a run, and its cycles by function.
-type Traced = (KanataLog, FunctionStacks);
+attach! {
+    CyclesProbe: Watching, Beats<Samplers>, observer::Watch, Following;
+    StagesProbe: FunctionStacks, (KanataLog, FunctionStacks), dcpi::Observer;
+}
 
 /// The pairs that [`counted`](crate::counted) runs.
 macro_rules! counted_pairs {
@@ -38,22 +41,18 @@ macro_rules! counted_pairs {
 
 /// All others.
 macro_rules! other_pairs {
-    ($functional:ident, $timed:ident, $chip:ident, $sampled:ident) => {
+    ($functional:ident, $timed:ident, $sampled:ident) => {
         $functional! {
             NoEditor: GridProbe<false>, PhasedGrid<false>, PhasedGrid<true>, (GridProbe<true>, UniqueAddresses);
             DiseEngine: NoProbe;
             SoftwareEditor: NoProbe;
         }
         $timed! {
-            NoEditor: Watching, Beats<Samplers>, Traced, FunctionStacks, dcpi::Observer;
-            DiseEngine: NoProbe, Watching, Traced, FunctionStacks;
-            SoftwareEditor: NoProbe, Watching;
-            Interruptible<NoEditor>: NoProbe, Watching;
-            Interruptible<DiseEngine>: NoProbe, Watching;
-        }
-        $chip! {
-            NoEditor: observer::Watch, Following;
-            DiseEngine: observer::Watch;
+            NoEditor: CyclesProbe, StagesProbe;
+            DiseEngine: NoProbe, CyclesProbe, StagesProbe;
+            SoftwareEditor: NoProbe, CyclesProbe;
+            Interruptible<NoEditor>: CyclesProbe;
+            Interruptible<DiseEngine>: CyclesProbe;
         }
         $sampled!(DiseEngine, SoftwareEditor);
     };
@@ -62,20 +61,15 @@ macro_rules! other_pairs {
 #[cfg(not(test))]
 counted_pairs!(functional_loops, timed_loops, sampled_loops);
 #[cfg(all(not(test), feature = "loops"))]
-other_pairs!(functional_loops, timed_loops, chip_loops, sampled_loops);
+other_pairs!(functional_loops, timed_loops, sampled_loops);
 
 #[cfg(test)]
 counted_pairs!(no_functional_loops, no_timed_loops, no_sampled_loops);
 #[cfg(any(test, not(feature = "loops")))]
-other_pairs!(
-    no_functional_loops,
-    no_timed_loops,
-    no_chip_loops,
-    no_sampled_loops
-);
+other_pairs!(no_functional_loops, no_timed_loops, no_sampled_loops);
 
 #[cfg(any(test, not(feature = "loops")))]
-use absent::{no_chip_loops, no_functional_loops, no_sampled_loops, no_timed_loops};
+use absent::{no_functional_loops, no_sampled_loops, no_timed_loops};
 
 #[cfg(any(test, not(feature = "loops")))]
 mod absent {
@@ -105,10 +99,10 @@ mod absent {
         };
     }
 
-    macro_rules! no_chip_loops {
+    macro_rules! no_timed_loops {
         ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
             $($(
-                impl ChipLoop<$probe> for $editor {
+                impl $crate::ChipLoop<$probe> for $editor {
                     fn run_chip(_: &mut Chip<Self, $probe>, _: u64) -> Stop {
                         absent::absent()
                     }
@@ -117,14 +111,7 @@ mod absent {
                         absent::absent()
                     }
                 }
-            )+)+
-        };
-    }
 
-    macro_rules! no_timed_loops {
-        ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
-            no_chip_loops! { $($editor: $($probe),+);+ }
-            $($(
                 impl $crate::TimedLoop<$probe> for $editor {
                     fn core(
                         _: ::hps_pipeline::core::CoreKind,
@@ -174,5 +161,5 @@ mod absent {
         };
     }
 
-    pub(super) use {no_chip_loops, no_functional_loops, no_sampled_loops, no_timed_loops};
+    pub(super) use {no_functional_loops, no_sampled_loops, no_timed_loops};
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hps_pipeline::core::Chip;
+use hps_pipeline::core::{Chip, CyclesProbe};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::memory::Memory;
 
@@ -82,7 +82,7 @@ impl CallLog {
     /// Takes all new samples, and gives those away whose truth is known: all of them, if the program has ended.
     pub fn empty<E: DecodeEditor>(
         &mut self,
-        chip: &mut Chip<E, Watch>,
+        chip: &mut Chip<E, CyclesProbe>,
         has_ended: bool,
         see: &mut dyn FnMut(SeenCall<'_>),
     ) -> Result<(), String> {
@@ -106,11 +106,12 @@ impl CallLog {
             let words: Result<Vec<u64>, String> =
                 (0..bytes / 8).map(|n| word(mem, at + 8 * n)).collect();
             self.taken += 1;
-            let reads = chip.probe_mut().reads.pop_front();
+            let watch: &mut Watch = chip.probe_mut().probe_mut();
+            let reads = watch.reads.pop_front();
             let reads = reads.ok_or("a sample that nothing has read")?;
             self.waiting.push_back((words?, reads));
         }
-        self.give(chip.probe_mut(), has_ended, see);
+        self.give(chip.probe_mut().probe_mut(), has_ended, see);
         if has_ended {
             self.left(memory(chip.process_mut())?, see)?;
         }

@@ -1,11 +1,10 @@
 //! Observers that are held up.
 
-use hps_pipeline::core::Chip;
+use hps_pipeline::core::{Chip, CyclesProbe};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::random::Random;
 
 use super::Disturbance;
-use super::watch::Watch;
 
 /// When an observer is held up, and when it was.
 pub(super) struct Holds {
@@ -52,7 +51,7 @@ impl Holds {
     }
 
     /// Instructions that have run.
-    pub fn come_to<E: DecodeEditor>(&mut self, chip: &mut Chip<E, Watch>) {
+    pub fn come_to<E: DecodeEditor>(&mut self, chip: &mut Chip<E, CyclesProbe>) {
         let Some(disturbance) = self.disturbance else {
             return;
         };

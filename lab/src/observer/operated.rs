@@ -1,10 +1,9 @@
 //! A chip whose clock and prefetchers are switched while it runs, by what the observer has sampled.
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Chip, OperatingPoint};
+use hps_pipeline::core::{Chip, CyclesProbe, OperatingPoint};
 use hps_sim_core::editor::DecodeEditor;
 
-use super::watch::Watch;
 
 /// What switching costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +41,7 @@ impl Operated {
     /// Switches the chip, unless it is there already.
     pub fn switch<E: DecodeEditor>(
         &mut self,
-        chip: &mut Chip<E, Watch>,
+        chip: &mut Chip<E, CyclesProbe>,
         machine: &MachineConfig,
         point: OperatingPoint,
     ) {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hps_pipeline::core::{Chip, CoreStats, Counted, Finished, OperatingPoint};
+use hps_pipeline::core::{Chip, CoreStats, Counted, CyclesProbe, Finished, OperatingPoint};
 use hps_pipeline::memsys::MemoryStats;
 use hps_sim_core::bus::Bus;
 use hps_sim_core::isa::Isa;
@@ -111,7 +111,7 @@ impl Observed {
 
 impl<I> Lab<'_, Timed<'_>, I, NoProbe>
 where
-    I: Install<Editor: ChipLoop<Watch>>,
+    I: Install<Editor: ChipLoop<CyclesProbe>>,
 {
     /// Runs to the end of the program or to the limit, with an observer beside it. `see` is given each sample, when its
     /// parts were read, and what the program had done by then.
@@ -241,7 +241,7 @@ where
         if let Signals::Shown { depth: 1.., .. } = observer.signals {
             watch.reckoning.paths = Some(Paths::new());
         }
-        let chip = Chip::of_processors(&machine, process, editor, watch);
+        let chip = Chip::of_processors(&machine, process, editor, CyclesProbe::new(watch));
         let mut chip = chip.map_err(|reason| LabError::NotTogether {
             machine: machine.name.clone(),
             reason,
@@ -259,11 +259,12 @@ where
         let mut log = CallLog::new(observer.signals, stamps_are_short);
         let mut holds = Holds::new(aside.disturbance(), processor);
         let stop = loop {
-            let left = limit - chip.probe().all_instructions();
+            let left = limit - chip.probe().probe::<Watch>().all_instructions();
             // The observer's instructions count, too.
             let stop = ChipLoop::run_chip(&mut chip, holds.before_next(STRETCH).min(left));
             holds.come_to(&mut chip);
-            let has_ended = stop != Stop::Limit || chip.probe().all_instructions() >= limit;
+            let has_ended =
+                stop != Stop::Limit || chip.probe().probe::<Watch>().all_instructions() >= limit;
             let seen = match observer.signals {
                 Signals::Tag => ring.count_only(&mut chip),
                 Signals::Samples { .. } | Signals::Shown { .. } => {
@@ -291,13 +292,14 @@ where
         let orphans = orphans.map_err(LabError::Observer)?;
         let Finished {
             process,
-            mut probe,
+            probe,
             stats,
             cpi,
             memory,
             others,
             ..
         } = chip.finish();
+        let mut probe: Watch = probe.into_probe();
         // A run ends with its last process, and shows the first one then.
         let was_last = match stop {
             Stop::Limit => is_there,
@@ -388,7 +390,7 @@ impl Ring {
     /// Gives all new samples away.
     fn empty<E: hps_sim_core::editor::DecodeEditor>(
         &mut self,
-        chip: &mut Chip<E, Watch>,
+        chip: &mut Chip<E, CyclesProbe>,
         signals: Signals,
         see: &mut See<'_>,
     ) -> Result<(), String> {
@@ -428,7 +430,7 @@ impl Ring {
                 tag,
             };
             self.taken += 1;
-            let watch = chip.probe_mut();
+            let watch: &mut Watch = chip.probe_mut().probe_mut();
             let reads = watch
                 .reads
                 .pop_front()
@@ -453,9 +455,9 @@ impl Ring {
     /// Counts the samples of an observer that only tallies.
     fn count_only<E: hps_sim_core::editor::DecodeEditor>(
         &mut self,
-        chip: &mut Chip<E, Watch>,
+        chip: &mut Chip<E, CyclesProbe>,
     ) -> Result<(), String> {
-        let watch = chip.probe_mut();
+        let watch: &mut Watch = chip.probe_mut().probe_mut();
         self.taken += watch.reads.len() as u64;
         if let Some(last) = watch.reads.back().copied() {
             watch.forget(last.tag);

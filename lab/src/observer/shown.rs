@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hps_pipeline::core::Chip;
+use hps_pipeline::core::{Chip, CyclesProbe};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::memory::Memory;
 
@@ -91,7 +91,7 @@ pub(super) struct Finder {
 
 impl Finder {
     /// Looks for the region and for slots that were taken or given back, and tells the observer.
-    pub fn look<E: DecodeEditor>(&mut self, chip: &mut Chip<E, Watch>) -> Result<(), String> {
+    pub fn look<E: DecodeEditor>(&mut self, chip: &mut Chip<E, CyclesProbe>) -> Result<(), String> {
         // A program that has ended shows nothing any more.
         let Some(process) = chip.process_mut().observed_guest() else {
             return Ok(());
@@ -106,7 +106,7 @@ impl Finder {
                 (self.region, self.told) = (found, Vec::new());
                 set(&mut process.mem, SLOT_TABLE, &[TAG; SLOT_PLACES as usize])?;
                 let cycle = chip.stats().cycles;
-                let watch = chip.probe_mut();
+                let watch: &mut Watch = chip.probe_mut().probe_mut();
                 watch.shown.begin(found);
                 watch.show(cycle, true);
             }
@@ -145,7 +145,7 @@ impl Finder {
                 }
             }
             let cycle = chip.stats().cycles;
-            let watch = chip.probe_mut();
+            let watch: &mut Watch = chip.probe_mut().probe_mut();
             watch.shown.slot_is_of(slot, tid, words, image);
             watch.show(cycle, true);
         }

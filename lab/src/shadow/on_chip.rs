@@ -13,7 +13,9 @@
 use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Cause, Chip, CopyTerms, CpiStack, PageFaults, PipelineProbe};
+use hps_pipeline::core::{
+    Cause, Chip, CopyTerms, CpiStack, CyclesProbe, PageFaults, PipelineProbe,
+};
 use hps_pipeline::memsys::MemoryStats;
 use hps_shadow::Graphs;
 use hps_shadow::control::LoadController;
@@ -52,7 +54,7 @@ impl PipelineProbe for Following {
     }
 }
 
-type ShadowedChip = Chip<NoEditor, Following>;
+type ShadowedChip = Chip<NoEditor, CyclesProbe>;
 
 /// What a program takes and causes on a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -196,7 +198,12 @@ fn chip_of(
             machine: machine.name.clone(),
         });
     }
-    let chip = Chip::of_processors(machine, program.start()?, NoEditor, Following::default());
+    let chip = Chip::of_processors(
+        machine,
+        program.start()?,
+        NoEditor,
+        CyclesProbe::new(Following::default()),
+    );
     let mut chip = chip.map_err(|reason| LabError::NotTogether {
         machine: machine.name.clone(),
         reason,
@@ -224,7 +231,7 @@ impl<'a> Run<'a, '_> {
             None => (self.end_to_end()?, 1.0),
         };
         self.collect();
-        let followed = std::mem::take(&mut self.chip.probe_mut().0);
+        let followed = std::mem::take(&mut self.followed().0);
         followed.0.iter().for_each(|one| self.seen.leave(one));
         self.out.faults = self.chip.page_faults();
         let (seen, mut out) = (self.seen, self.out);
@@ -364,17 +371,23 @@ impl<'a> Run<'a, '_> {
         };
         self.expected[place] = Some((sample.instructions, sample.end));
         let against_twin = Following(Comparisons(vec![Comparison::new(sample.course.clone())]));
-        self.chip.place_copy(place, copy, against_twin, terms);
-        let followed = &mut self.chip.probe_mut().0;
+        self.chip
+            .place_copy(place, copy, CyclesProbe::new(against_twin), terms);
+        let followed = &mut self.followed().0;
         followed.0.push(Comparison::new(sample.course));
         Ok((taken, sample.instructions))
+    }
+
+    /// The probe that follows the parent.
+    fn followed(&mut self) -> &mut Following {
+        self.chip.probe_mut().probe_mut()
     }
 
     /// Takes stock of shadows that have ended, and of stretches of shadows that the parent has left.
     fn collect(&mut self) {
         for copy in self.chip.take_ended_copies() {
             let found = (copy.instructions, end_of(copy.stop, &copy.process));
-            let followed = copy.probe.0.0.first();
+            let followed = copy.probe.probe::<Following>().0.0.first();
             let is_equal = followed.is_some_and(|one| one.divergence.is_none())
                 && self.expected[copy.processor] == Some(found);
             self.out.ended += 1;
@@ -386,7 +399,8 @@ impl<'a> Run<'a, '_> {
             sum.made_pages += one.made_pages;
             sum.cycles += one.cycles;
         }
-        let followed = &mut self.chip.probe_mut().0.0;
+        let followed: &mut Following = self.chip.probe_mut().probe_mut();
+        let followed = &mut followed.0.0;
         let seen = &mut self.seen;
         followed.retain(|comparison| {
             if comparison.is_done() {

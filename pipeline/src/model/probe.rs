@@ -156,6 +156,8 @@ macro_rules! for_each_hook {
     };
 }
 
+pub(super) use for_each_hook;
+
 /// The hooks of two probes: each is told what it asks for, the first one first.
 macro_rules! forward_to_both {
     ($($wants:ident => $hook:ident($($arg:ident: $type:ty),*);)*) => {

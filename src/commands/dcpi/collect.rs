@@ -64,7 +64,8 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         let stop = NoEditor::run_chip(&mut core, step);
         left -= step;
         let is_over = stop != Stop::Limit || left == 0;
-        for ((plan, counts), total) in core.probe_mut().take_samples().iter().zip(&mut totals) {
+        let observer: &mut Observer = core.probe_mut().probe_mut();
+        for ((plan, counts), total) in observer.take_samples().iter().zip(&mut totals) {
             *total += counts.total();
             edges += counts.by_edge.values().sum::<u64>();
             // That an event was sampled and not met is a result, too.

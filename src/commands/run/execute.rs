@@ -8,7 +8,7 @@ use hps_lab::{
     Functional, FunctionalLoop, Install, Lab, LabError, Productions, Provenance, TimedLoop,
     TimedMachine, Timing,
 };
-use hps_pipeline::core::{CoreStats, Counted, CpiStack};
+use hps_pipeline::core::{CoreStats, Counted, CpiStack, StagesProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::{ContendedLine, MemoryStats};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
@@ -122,13 +122,7 @@ fn edited<'a, I: Install<Editor: ExecutedLoop>>(
 }
 
 /// An editor whose loops are compiled for every way to run a program.
-trait ExecutedLoop:
-    FunctionalLoop<NoProbe>
-    + TimedLoop<NoProbe>
-    + TimedLoop<FunctionStacks>
-    + TimedLoop<(KanataLog, FunctionStacks)>
-{
-}
+trait ExecutedLoop: FunctionalLoop<NoProbe> + TimedLoop<NoProbe> + TimedLoop<StagesProbe> {}
 
 impl ExecutedLoop for NoEditor {}
 impl ExecutedLoop for DiseEngine {}
