@@ -19,7 +19,7 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
-use super::{ChipLoop, SampledLoop};
+use super::SampledLoop;
 use crate::attach;
 use crate::observer::watch as observer;
 use crate::shadow::Following;
@@ -103,11 +103,11 @@ mod absent {
         ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
             $($(
                 impl $crate::ChipLoop<$probe> for $editor {
-                    fn run_chip(_: &mut Chip<Self, $probe>, _: u64) -> Stop {
+                    fn run_chip(_: &mut ::hps_pipeline::core::Chip<Self, $probe>, _: u64) -> Stop {
                         absent::absent()
                     }
 
-                    fn run_chip_to(_: &mut Chip<Self, $probe>, _: u64) -> Option<Stop> {
+                    fn run_chip_to(_: &mut ::hps_pipeline::core::Chip<Self, $probe>, _: u64) -> Option<Stop> {
                         absent::absent()
                     }
                 }
