@@ -7,6 +7,7 @@ use super::abi::{FcntlCommand, IoctlRequest};
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::locks::SetMode;
+use super::outcome::Outcome;
 use crate::host::sys::rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use crate::memory::Memory;
 use crate::process::Thread;
@@ -54,7 +55,7 @@ impl Linux {
         Ok(0)
     }
 
-    pub(super) fn fcntl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn fcntl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         use FcntlCommand::*;
         const FD_CLOEXEC: u64 = 1;
         /// The same on both instruction sets.
@@ -67,18 +68,18 @@ impl Linux {
             Duplicate { .. } | GetDescriptorFlags | SetDescriptorFlags | GetStatusFlags
         );
         if file.flags.path_only && !is_of_place {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
         match command {
             Duplicate { cloexec } => {
-                self.files
-                    .duplicate(fd, argument, cloexec, self.limits.descriptors())
+                let limit = self.limits.descriptors();
+                Ok(self.files.duplicate(fd, argument, cloexec, limit)?)
             }
             GetDescriptorFlags => Ok(u64::from(self.files.cloexec(fd)?)),
-            SetDescriptorFlags => self
-                .files
-                .set_cloexec(fd, argument & FD_CLOEXEC != 0)
-                .map(|()| 0),
+            SetDescriptorFlags => {
+                self.files.set_cloexec(fd, argument & FD_CLOEXEC != 0)?;
+                Ok(0)
+            }
             GetStatusFlags => {
                 let is_async = self.perf_file(fd)?.is_some_and(|event| event.is_async());
                 let flags = self.abi.open_rules().status(self.files.get(fd)?.flags);
@@ -108,7 +109,7 @@ impl Linux {
                 }
                 Ok(0)
             }
-            GetLock { of_open_file } => self.get_lock(mem, fd, argument, of_open_file),
+            GetLock { of_open_file } => Ok(self.get_lock(mem, fd, argument, of_open_file)?),
             SetLock {
                 of_open_file,
                 waits,
@@ -119,12 +120,12 @@ impl Linux {
                 };
                 self.set_lock(mem, fd, argument, mode)
             }
-            AddSeals => self.add_seals(fd, argument),
-            GetSeals => self.get_seals(fd),
-            GetPipeSize => self.pipe_size(fd),
-            SetPipeSize => self.set_pipe_size(fd, argument),
+            AddSeals => Ok(self.add_seals(fd, argument)?),
+            GetSeals => Ok(self.get_seals(fd)?),
+            GetPipeSize => Ok(self.pipe_size(fd)?),
+            SetPipeSize => Ok(self.set_pipe_size(fd, argument)?),
             SetOwner | GetOwner | SetOwnerOfKind | GetOwnerOfKind | SetSignal | GetSignal => {
-                self.control_owner(mem, [fd, argument], command)
+                Ok(self.control_owner(mem, [fd, argument], command)?)
             }
         }
     }

@@ -11,6 +11,7 @@ use super::Linux;
 use super::abi::OpenFlags;
 use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::errno::Errno;
+use super::outcome::Outcome;
 use super::readiness::{POLLERR, POLLHUP, READABLE, WRITABLE, Wait, kind_events};
 use super::record::Record;
 use super::time::TimeFormat;
@@ -251,7 +252,7 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [.., milliseconds, mask, mask_bytes] = *a;
         let wait = self.wait_milliseconds(milliseconds);
         let mask = self.read_mask(mem, mask, mask_bytes)?;
@@ -264,7 +265,7 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [.., timeout, mask, mask_bytes] = *a;
         let wait = self.read_wait(mem, timeout, TimeFormat::Nanoseconds)?;
         let mask = self.read_mask(mem, mask, mask_bytes)?;
@@ -278,11 +279,11 @@ impl Linux {
         a: &[u64; 6],
         wait: Wait,
         mask: Option<u64>,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [epfd, buffer, count, ..] = *a;
         let count = match usize::try_from(count as i32) {
             Ok(count @ 1..) if count as u64 <= i32::MAX as u64 / EVENT_BYTES => count,
-            _ => return Err(Errno::EINVAL),
+            _ => return Err(Errno::EINVAL.into()),
         };
         let told = self.tell(mem, epfd, buffer, count)?;
         if told > 0 {

@@ -12,10 +12,11 @@ use super::abi::OpenFlags;
 use super::attributes::{new_mode, set_mode};
 use super::descriptors::Kind;
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::paths::Node;
 use super::pipes::{Pipe, PipeEnd, lock};
 use super::stat::{S_IFCHR, S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK};
-use super::threads::{Blocked, WaitFor};
+use super::threads::WaitFor;
 use crate::memory::Memory;
 
 const S_IFBLK: u32 = 0o060_000;
@@ -83,7 +84,7 @@ impl Linux {
     }
 
     /// Opens an end of a FIFO, or both.
-    pub(super) fn open_fifo(&mut self, node: &Node, flags: OpenFlags) -> Result<Kind, Errno> {
+    pub(super) fn open_fifo(&mut self, node: &Node, flags: OpenFlags) -> Outcome<Kind> {
         self.forget_openers();
         let identity = super::paths::identity(&node.stat);
         let (caller, page_bytes) = (self.caller, self.abi.page_bytes());
@@ -114,7 +115,7 @@ impl Linux {
             return Ok(Kind::Pipe(end));
         }
         if flags.nonblock {
-            return Err(Errno::ENXIO);
+            return Err(Errno::ENXIO.into());
         }
         fifo.waiting.push(Opener {
             tid: caller,
@@ -122,8 +123,7 @@ impl Linux {
             openings: before.map_or(openings, |opener| opener.openings),
         });
         fifo.count_waiting();
-        self.wait = Some(Blocked::on_file(OPENS));
-        Err(Errno::EINTR)
+        Err(Unserved::on_file(false, OPENS))
     }
 
     /// Forgets threads that do not wait in `open` any more, and pipes that nobody has open.

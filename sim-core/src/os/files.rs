@@ -7,6 +7,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use super::abi::OpenFlags;
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::record::read_words;
 use super::signals::Signal;
 use super::streams::{Which, retry};
@@ -69,9 +70,9 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         if self.is_event(a[0]) {
-            self.read_event(thread, mem, a)
+            Ok(self.read_event(thread, mem, a)?)
         } else if self.is_signal_file(a[0]) {
             self.read_signals(thread, mem, a)
         } else {
@@ -79,51 +80,46 @@ impl Linux {
         }
     }
 
-    fn read(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    fn read(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [fd, addr, len, ..] = *a;
         self.read_from(mem, fd, addr, len, None)
     }
 
-    pub(super) fn write(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn write(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let [fd, addr, len, ..] = *a;
         // A pipe or a socket takes what fits, and the rest when there is room.
         let before = self.resumed.map_or(0, |resumed| resumed.done).min(len);
         let at = addr.wrapping_add(before);
-        let result = self.write_to(mem, fd, at, len - before, None);
-        if let Some(wait) = &mut self.wait {
-            wait.done = before;
-        }
-        let done = before + result?;
+        let done = match self.write_to(mem, fd, at, len - before, None) {
+            Err(Unserved::Waits(wait)) => {
+                return Err(Unserved::Waits(Blocked {
+                    done: before,
+                    ..wait
+                }));
+            }
+            written => before + written?,
+        };
         if done < len
             && let Some(waits_for) = self.waits_for_room(fd)
             && mem.readable(addr.wrapping_add(done), 1).is_ok()
         {
-            self.wait = Some(Blocked {
-                done,
-                ..Blocked::on_file(waits_for)
-            });
-            return Err(Errno::EAGAIN);
+            return Err(Unserved::wait_behind(done, waits_for));
         }
         Ok(done)
     }
 
-    pub(super) fn pread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn pread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [fd, addr, len, offset, ..] = *a;
         self.read_from(mem, fd, addr, len, Some(file_offset(offset)?))
     }
 
-    pub(super) fn pwrite(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn pwrite(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let [fd, addr, len, offset, ..] = *a;
         self.write_to(mem, fd, addr, len, Some(file_offset(offset)?))
     }
 
     /// `readv`, and `preadv` with an offset.
-    pub(super) fn readv(
-        &mut self,
-        mem: &mut Memory,
-        a: &[u64; 6],
-        offset: Option<u64>,
-    ) -> Result<u64, Errno> {
+    pub(super) fn readv(&mut self, mem: &mut Memory, a: &[u64; 6], offset: Option<u64>) -> Outcome {
         self.opened(a[0])?;
         let offset = offset.map(file_offset).transpose()?;
         let vectors = iovecs(mem, a[1], a[2])?;
@@ -133,12 +129,7 @@ impl Linux {
     }
 
     /// `writev`, and `pwritev` with an offset.
-    pub(super) fn writev(
-        &mut self,
-        mem: &Memory,
-        a: &[u64; 6],
-        offset: Option<u64>,
-    ) -> Result<u64, Errno> {
+    pub(super) fn writev(&mut self, mem: &Memory, a: &[u64; 6], offset: Option<u64>) -> Outcome {
         self.opened(a[0])?;
         let offset = offset.map(file_offset).transpose()?;
         let vectors = iovecs(mem, a[1], a[2])?;
@@ -147,8 +138,16 @@ impl Linux {
         })
     }
 
+    pub(super) fn readv2(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
+        self.readv(mem, a, Linux::vector_offset(a)?)
+    }
+
+    pub(super) fn writev2(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
+        self.writev(mem, a, Linux::vector_offset(a)?)
+    }
+
     /// The flags of `preadv2` and `pwritev2` that make no difference here; an offset of -1 is the position.
-    pub(super) fn vector_offset(a: &[u64; 6]) -> Result<Option<u64>, Errno> {
+    fn vector_offset(a: &[u64; 6]) -> Result<Option<u64>, Errno> {
         const HIPRI_DSYNC_SYNC: u32 = 7;
         if a[5] as u32 & !HIPRI_DSYNC_SYNC != 0 {
             return Err(Errno::EOPNOTSUPP);
@@ -163,19 +162,19 @@ impl Linux {
         addr: u64,
         len: u64,
         offset: Option<u64>,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         self.in_time()?;
         let file = self.files.get_mut(fd)?;
         if !file.flags.read || file.flags.path_only {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
         let allowed = mem.writable_prefix_bytes(addr, len.min(MAX_TRANSFER_BYTES));
         if allowed == 0 && len > 0 {
-            return Err(Errno::EFAULT);
+            return Err(Errno::EFAULT.into());
         }
         if matches!(file.kind, Kind::Socket(_)) {
             return match offset {
-                Some(_) => Err(Errno::ESPIPE),
+                Some(_) => Err(Errno::ESPIPE.into()),
                 None => self.read_socket(mem, fd, addr, allowed),
             };
         }
@@ -183,9 +182,9 @@ impl Linux {
             Kind::File(host) => {
                 let time = &mut self.time_limit;
                 let is_late = || time.as_mut().is_some_and(|time| time.left().is_zero());
-                read_file(host, mem, (addr, allowed), offset, is_late)
+                Ok(read_file(host, mem, (addr, allowed), offset, is_late)?)
             }
-            Kind::Directory(_) | Kind::MadeFolder(_) => Err(Errno::EISDIR),
+            Kind::Directory(_) | Kind::MadeFolder(_) => Err(Errno::EISDIR.into()),
             Kind::MadeText(text) => {
                 let bytes = text.read(allowed, offset);
                 mem.write_bytes(addr, bytes)?;
@@ -194,66 +193,57 @@ impl Linux {
             Kind::Null | Kind::Zero | Kind::Full | Kind::Random => {
                 self.read_device(mem, fd, addr, allowed)
             }
-            _ if offset.is_some() => Err(Errno::ESPIPE),
+            _ if offset.is_some() => Err(Errno::ESPIPE.into()),
             Kind::Stdin => {
                 let left = self.time_left();
                 let buffer = mem.writable(addr, allowed.min(PIECE_BYTES))?;
-                self.streams.read(buffer, left).map(|n| n as u64)
+                Ok(self.streams.read(buffer, left)? as u64)
             }
             Kind::Pipe(end) => {
                 let mut pipe = end.lock();
                 if pipe.is_empty() && pipe.has_writer() && len > 0 {
-                    if !file.flags.nonblock {
-                        self.wait = Some(Blocked::on_file("data in a pipe that only it writes"));
-                    }
-                    return Err(Errno::EAGAIN);
+                    let nonblock = file.flags.nonblock;
+                    return Err(Unserved::on_file(
+                        nonblock,
+                        "data in a pipe that only it writes",
+                    ));
                 }
                 let taken = pipe.read(allowed as usize);
                 mem.write_bytes(addr, &taken)?;
                 Ok(taken.len() as u64)
             }
-            Kind::Event(_) | Kind::Timer(_) if len < 8 => Err(Errno::EINVAL),
-            Kind::Event(_) | Kind::Timer(_) if allowed < 8 => Err(Errno::EFAULT),
+            Kind::Event(_) | Kind::Timer(_) if len < 8 => Err(Errno::EINVAL.into()),
+            Kind::Event(_) | Kind::Timer(_) if allowed < 8 => Err(Errno::EFAULT.into()),
             Kind::Timer(timer) => match timer.take() {
                 Some(count) => {
                     mem.write_bytes(addr, &count.to_le_bytes())?;
                     Ok(8)
                 }
-                None => {
-                    if !file.flags.nonblock {
-                        self.wait = Some(Blocked::on_file("a timerfd that is not set"));
-                    }
-                    Err(Errno::EAGAIN)
-                }
+                None => Err(Unserved::on_file(
+                    file.flags.nonblock,
+                    "a timerfd that is not set",
+                )),
             },
             Kind::Event(counter) => match counter.take() {
                 Some(value) => {
                     mem.write_bytes(addr, &value.to_le_bytes())?;
                     Ok(8)
                 }
-                None => {
-                    if !file.flags.nonblock {
-                        self.wait = Some(Blocked::on_file("an eventfd that only it writes"));
-                    }
-                    Err(Errno::EAGAIN)
-                }
+                None => Err(Unserved::on_file(
+                    file.flags.nonblock,
+                    "an eventfd that only it writes",
+                )),
             },
             Kind::Inotify(_) => self.read_notices(mem, fd, addr, len),
             Kind::Epoll(_) | Kind::Process(_) | Kind::Signal(_) | Kind::Perf(_) => {
-                Err(Errno::EINVAL)
+                Err(Errno::EINVAL.into())
             }
-            Kind::Output(_) | Kind::Socket(_) | Kind::Place(_) => Err(Errno::EBADF),
+            Kind::Output(_) | Kind::Socket(_) | Kind::Place(_) => Err(Errno::EBADF.into()),
         }
     }
 
     /// Reads `len` bytes of a device.
-    fn read_device(
-        &mut self,
-        mem: &mut Memory,
-        fd: u64,
-        addr: u64,
-        len: u64,
-    ) -> Result<u64, Errno> {
+    fn read_device(&mut self, mem: &mut Memory, fd: u64, addr: u64, len: u64) -> Outcome {
         match self.files.get(fd)?.kind {
             Kind::Null => return Ok(0),
             Kind::Random => self.random.fill(mem.writable(addr, len)?),
@@ -269,30 +259,25 @@ impl Linux {
         addr: u64,
         len: u64,
         offset: Option<u64>,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         self.in_time()?;
         let file = self.files.get(fd)?;
         if !file.flags.write || file.flags.path_only {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
         let allowed = mem.readable_prefix_bytes(addr, len.min(MAX_TRANSFER_BYTES));
         if allowed == 0 && len > 0 {
-            return Err(Errno::EFAULT);
+            return Err(Errno::EFAULT.into());
         }
         self.write_bytes(fd, mem.readable(addr, allowed)?, offset)
     }
 
     /// Writes to a descriptor that is open for writing.
-    pub(super) fn write_bytes(
-        &mut self,
-        fd: u64,
-        bytes: &[u8],
-        offset: Option<u64>,
-    ) -> Result<u64, Errno> {
+    pub(super) fn write_bytes(&mut self, fd: u64, bytes: &[u8], offset: Option<u64>) -> Outcome {
         let file = self.files.get(fd)?;
         if matches!(file.kind, Kind::Socket(_)) {
             return match offset {
-                Some(_) => Err(Errno::ESPIPE),
+                Some(_) => Err(Errno::ESPIPE.into()),
                 None => self.write_socket(fd, bytes),
             };
         }
@@ -307,7 +292,7 @@ impl Linux {
             self.stop = Some(StopReason::OutputLimit {
                 bytes: self.output_limit.unwrap_or(0),
             });
-            return Err(Errno::EFBIG);
+            return Err(Errno::EFBIG.into());
         }
         let (within, span) = match file.kind {
             Kind::File(_) => self
@@ -326,12 +311,11 @@ impl Linux {
             },
             Kind::Null | Kind::Zero | Kind::Random => bytes.len(),
             Kind::Full if bytes.is_empty() => 0,
-            Kind::Full => return Err(Errno::ENOSPC),
-            _ if offset.is_some() => return Err(Errno::ESPIPE),
+            Kind::Full => return Err(Errno::ENOSPC.into()),
+            _ if offset.is_some() => return Err(Errno::ESPIPE.into()),
             Kind::Output(which) => match self.streams.write(*which, bytes, left) {
                 Err(Errno::EPIPE) => {
-                    self.raise(Signal::Pipe);
-                    return Err(Errno::EPIPE);
+                    return Err(Unserved::Raises(Signal::Pipe, Errno::EPIPE));
                 }
                 result => result?,
             },
@@ -344,26 +328,27 @@ impl Linux {
                 };
                 drop(pipe);
                 if !has_reader {
-                    self.raise(Signal::Pipe);
-                    return Err(Errno::EPIPE);
+                    return Err(Unserved::Raises(Signal::Pipe, Errno::EPIPE));
                 }
                 if count == 0 && !bytes.is_empty() {
-                    if !file.flags.nonblock {
-                        self.wait = Some(Blocked::on_file("room in a pipe that only it reads"));
-                    }
-                    return Err(Errno::EAGAIN);
+                    let nonblock = file.flags.nonblock;
+                    return Err(Unserved::on_file(
+                        nonblock,
+                        "room in a pipe that only it reads",
+                    ));
                 }
                 count
             }
             Kind::Event(counter) => {
                 let Some(bytes) = bytes.first_chunk() else {
-                    return Err(Errno::EINVAL);
+                    return Err(Errno::EINVAL.into());
                 };
                 if counter.add(u64::from_le_bytes(*bytes))?.is_none() {
-                    if !file.flags.nonblock {
-                        self.wait = Some(Blocked::on_file("room in an eventfd that only it reads"));
-                    }
-                    return Err(Errno::EAGAIN);
+                    let nonblock = file.flags.nonblock;
+                    return Err(Unserved::on_file(
+                        nonblock,
+                        "room in an eventfd that only it reads",
+                    ));
                 }
                 8
             }
@@ -372,7 +357,7 @@ impl Linux {
             | Kind::Process(_)
             | Kind::Signal(_)
             | Kind::Perf(_) => {
-                return Err(Errno::EINVAL);
+                return Err(Errno::EINVAL.into());
             }
             Kind::Stdin
             | Kind::Inotify(_)
@@ -381,7 +366,7 @@ impl Linux {
             | Kind::MadeText(_)
             | Kind::MadeFolder(_)
             | Kind::Place(_) => {
-                return Err(Errno::EBADF);
+                return Err(Errno::EBADF.into());
             }
         };
         if is_limited && let Some(left) = &mut self.output_left {
@@ -452,7 +437,7 @@ impl Linux {
         }
     }
 
-    pub(super) fn ftruncate(&mut self, fd: u64, len: u64) -> Result<u64, Errno> {
+    pub(super) fn ftruncate(&mut self, fd: u64, len: u64) -> Outcome {
         let len = file_offset(len)?;
         let file = self.files.get(fd)?;
         match &file.kind {
@@ -460,8 +445,8 @@ impl Linux {
                 let host = host.try_clone()?;
                 self.resize(&host, len).map(|()| 0)
             }
-            Kind::File(_) if !self.writable => Err(Errno::EROFS),
-            _ => Err(Errno::EINVAL),
+            Kind::File(_) if !self.writable => Err(Errno::EROFS.into()),
+            _ => Err(Errno::EINVAL.into()),
         }
     }
 
@@ -538,10 +523,7 @@ pub(super) fn iovecs(mem: &Memory, addr: u64, count: u64) -> Result<Vec<(u64, u6
 
 /// Goes through the buffers until one is transferred only in part. An error counts only if nothing
 /// was transferred before it.
-fn transfer(
-    vectors: &[(u64, u64)],
-    mut step: impl FnMut(u64, u64, u64) -> Result<u64, Errno>,
-) -> Result<u64, Errno> {
+fn transfer(vectors: &[(u64, u64)], mut step: impl FnMut(u64, u64, u64) -> Outcome) -> Outcome {
     let mut total = 0;
     for &(base, len) in vectors.iter().filter(|v| v.1 > 0) {
         match step(base, len, total) {

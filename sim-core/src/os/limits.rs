@@ -7,6 +7,7 @@ use std::io::Seek;
 use std::time::{Duration, Instant};
 
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::signals::Signal;
 use super::{Linux, StopReason};
 
@@ -122,14 +123,14 @@ impl Linux {
         fd: u64,
         offset: Option<u64>,
         len: u64,
-    ) -> Result<(u64, FileSpan), Errno> {
+    ) -> Outcome<(u64, FileSpan)> {
         if self.files.get(fd)?.is_in_memory(&self.family.shared_names) {
             self.charge(len, Errno::ENOSPC)?;
         }
         let open = self.files.get_mut(fd)?;
         let appends = open.flags.append;
         let super::descriptors::Kind::File(host) = &mut open.kind else {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         };
         let size = host.metadata()?.len();
         let start = match offset {
@@ -143,8 +144,7 @@ impl Linux {
         }
         let largest = self.limits.file_bytes();
         if start >= largest {
-            self.raise(Signal::FileSize);
-            return Err(Errno::EFBIG);
+            return Err(Unserved::Raises(Signal::FileSize, Errno::EFBIG));
         }
         let len = len.min(largest - start);
         let growth = start.saturating_add(len).saturating_sub(size);
@@ -154,7 +154,7 @@ impl Linux {
                 let left = self.file_limit.map_or(0, |limit| limit.left);
                 let fits = size.saturating_add(left).saturating_sub(start).min(len);
                 if fits == 0 {
-                    Err(errno)
+                    Err(errno.into())
                 } else {
                     Ok((fits, span))
                 }
@@ -171,11 +171,10 @@ impl Linux {
     }
 
     /// Cuts a file, or makes it longer by a hole.
-    pub(super) fn resize(&mut self, host: &File, len: u64) -> Result<(), Errno> {
+    pub(super) fn resize(&mut self, host: &File, len: u64) -> Outcome<()> {
         let size = host.metadata()?.len();
         if len > size && len > self.limits.file_bytes() {
-            self.raise(Signal::FileSize);
-            return Err(Errno::EFBIG);
+            return Err(Unserved::Raises(Signal::FileSize, Errno::EFBIG));
         }
         let growth = len.saturating_sub(size);
         self.growth_allowed(growth)?;

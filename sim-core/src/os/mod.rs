@@ -44,6 +44,7 @@ mod memory_advice;
 mod memory_files;
 mod memory_locks;
 mod misc;
+mod outcome;
 mod paths;
 mod pending;
 mod perf;
@@ -166,19 +167,26 @@ pub enum SyscallResult {
     Trap,
 }
 
-/// Why a thread does not go on behind its system call, but another one may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GivesUp {
-    /// It waits.
-    Waits,
-    /// It has given up its turn.
-    Yields,
-    /// It has ended.
-    Ended,
+/// How a thread goes on behind its system call.
+#[derive(Debug)]
+pub(crate) enum Served {
+    /// As the result says, if it goes on.
+    Goes(SyscallResult),
+    /// At `hart.pc`, where the handler of a signal returns to. All registers were loaded, and the stack pointer was this.
+    Returns { stack_pointer: u64 },
+    /// In another program.
+    Executes(Box<Execution>),
+    /// Later: it gives up its turn, because it waits or because another one is to go on.
+    GivesUp,
+    /// It has ended, and others of the process have not.
+    Ends,
 }
 
-/// What a system call did to the process, or why another thread has to go on.
-pub(crate) type Served = Result<SyscallResult, GivesUp>;
+impl From<SyscallResult> for Served {
+    fn from(result: SyscallResult) -> Served {
+        Served::Goes(result)
+    }
+}
 
 /// Why a process can never go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -246,12 +254,8 @@ pub struct Linux {
     /// Up to which change of shared memory, and which of them by stores, as the family counts them, this process has seen
     /// what others have written.
     seen_changes: (u64, u64),
-    /// The program that the current call wants to run instead of this one.
-    execution: Option<Box<Execution>>,
     /// The signal that has ended the process.
     killed_by: Option<u8>,
-    /// The stack pointer that the last call has loaded with all other registers (`sigreturn`); 0 if it has not.
-    pub(crate) loaded_stack_pointer: u64,
     files: Descriptors,
     network: Arc<Mutex<Network>>,
     streams: Streams,
@@ -288,20 +292,12 @@ pub struct Linux {
     attributes: Attributes,
     /// The thread that makes the current call.
     caller: u32,
-    /// The current call gives up the thread's turn.
-    yields: bool,
-    /// The current call waits.
-    wait: Option<Blocked>,
     /// The current call has waited before.
     resumed: Option<Resumed>,
     /// Events that the machine counts for threads.
     offered_events: OfferedEvents,
     /// Events that take samples of threads.
     samplers: Samplers,
-    /// The second result of the current call.
-    second_result: Option<u64>,
-    /// The signal that the current call raises for its thread.
-    raised: Option<Signal>,
     /// Simulated time at the current call.
     now_ns: u64,
     /// The date at the beginning of simulated time, in nanoseconds since 1970.
@@ -381,9 +377,7 @@ impl Linux {
             is_stopped: false,
             gathers: None,
             seen_changes: (0, 0),
-            execution: None,
             killed_by: None,
-            loaded_stack_pointer: 0,
             files: Descriptors::of_process(PID),
             network: Arc::default(),
             cwd,
@@ -407,15 +401,11 @@ impl Linux {
             threads: Threads::new(config.threads),
             timers: Timers::of_process(PID),
             caller: PID,
-            yields: false,
-            wait: None,
             offered_events: OfferedEvents::default(),
             samplers: Samplers::default(),
             resumed: None,
             random: Random::new(config.seed),
             limits: Limits::new(abi, config.open_files_limit),
-            second_result: None,
-            raised: None,
             output_limit: config.output_limit_bytes,
             output_left: config.output_limit_bytes,
             file_limit: config.file_limit_bytes.map(FileLimit::new),

@@ -13,6 +13,7 @@ use super::abi::OpenFlags;
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
 use super::identity::capability;
+use super::outcome::Returned;
 use super::readiness::{POLLERR, POLLHUP, READABLE, WRITABLE};
 use super::record::Record;
 use crate::memory::Memory;
@@ -337,10 +338,9 @@ impl Linux {
     }
 
     /// A pipe whose descriptors are both results of the call.
-    pub(super) fn pipe_pair(&mut self) -> Result<u64, Errno> {
+    pub(super) fn pipe_pair(&mut self) -> Result<Returned, Errno> {
         let (read_fd, write_fd) = self.open_pipe(0)?;
-        self.second_result = Some(write_fd);
-        Ok(read_fd)
+        Ok(Returned::both(read_fd, write_fd))
     }
 
     /// The reader and the writer of a new pipe.

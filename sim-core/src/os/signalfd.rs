@@ -4,10 +4,10 @@ use super::Linux;
 use super::abi::OpenFlags;
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::readiness::READABLE;
 use super::record::Record;
 use super::signals::SigInfo;
-use super::threads::Blocked;
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -107,16 +107,16 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [fd, addr, len, ..] = *a;
         let file = self.files.get(fd)?;
         let (Kind::Signal(SignalFile { mask, .. }), nonblock) = (&file.kind, file.flags.nonblock)
         else {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         };
         let mask = *mask;
         if len < INFO_BYTES {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let mut done = 0;
         while done + INFO_BYTES <= len {
@@ -126,7 +126,7 @@ impl Linux {
             }
             if mem.writable_prefix_bytes(at, INFO_BYTES) < INFO_BYTES {
                 return if done == 0 {
-                    Err(Errno::EFAULT)
+                    Err(Errno::EFAULT.into())
                 } else {
                     Ok(done)
                 };
@@ -140,11 +140,10 @@ impl Linux {
             done += INFO_BYTES;
         }
         match done {
-            0 if nonblock => Err(Errno::EAGAIN),
-            0 => {
-                self.wait = Some(Blocked::on_file("a signal (signalfd) that nobody sends"));
-                Err(Errno::EAGAIN)
-            }
+            0 => Err(Unserved::on_file(
+                nonblock,
+                "a signal (signalfd) that nobody sends",
+            )),
             done => Ok(done),
         }
     }

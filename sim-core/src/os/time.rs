@@ -3,6 +3,7 @@
 use super::Linux;
 use super::errno::Errno;
 use super::identity::capability;
+use super::outcome::{Outcome, Unserved};
 use super::record::{Record, read_words, write_optional};
 use super::threads::WaitFor;
 use crate::memory::{Memory, PAGE_SIZE};
@@ -281,7 +282,7 @@ impl Linux {
     }
 
     /// `usleep_thread` of OSF/1: nothing is left of the time to sleep.
-    pub(super) fn usleep_thread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn usleep_thread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let nanos = TimeFormat::Osf.read(mem, a[0])?;
         let slept = self.sleep_until(self.wait_end_ns(nanos))?;
         write_optional(mem, a[1], &pair32(0, 0))?;
@@ -289,19 +290,19 @@ impl Linux {
     }
 
     /// `nanosleep`: simulated time goes on by what the program asks for.
-    pub(super) fn sleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn sleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let nanos = read_duration(mem, a[0])?;
         let slept = self.sleep_until(self.wait_end_ns(nanos));
         self.write_rest_of_sleep(mem, a[1], nanos, slept)
     }
 
     /// Waits until a simulated time, in nanoseconds.
-    fn sleep_until(&mut self, end_ns: u64) -> Result<u64, Errno> {
+    fn sleep_until(&mut self, end_ns: u64) -> Outcome {
         let end_ns = end_ns.min(LAST_NS);
         if end_ns <= self.now_ns {
             return Ok(0);
         }
-        Err(self.must_wait(WaitFor::Time, Some(end_ns)))
+        Err(Unserved::wait(WaitFor::Time, Some(end_ns)))
     }
 
     /// What is left of a sleep that a signal ends. It is written at each look, since the call cannot know which
@@ -311,26 +312,27 @@ impl Linux {
         mem: &mut Memory,
         rest_at: u64,
         nanos: u64,
-        slept: Result<u64, Errno>,
-    ) -> Result<u64, Errno> {
+        slept: Outcome,
+    ) -> Outcome {
         if slept.is_err() && rest_at != 0 {
             let rest = self.wait_end_ns(nanos).saturating_sub(self.now_ns);
-            mem.write_bytes(
+            // A place that cannot be written does not end the sleep.
+            let _ = mem.write_bytes(
                 rest_at,
                 &pair(rest / NANOS_PER_SECOND, rest % NANOS_PER_SECOND),
-            )?;
+            );
         }
         slept
     }
 
     /// `clock_nanosleep`: a duration, or with `TIMER_ABSTIME` a time of the clock.
-    pub(super) fn clock_nanosleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn clock_nanosleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         const TIMER_ABSTIME: u64 = 1;
         let [id, flags, request, rest, ..] = *a;
         let clock = self.clock(id)?;
         if clock.is_of_processors() {
             // A thread does not run while it waits: its own clock would never get there.
-            return Err(Errno::EOPNOTSUPP);
+            return Err(Errno::EOPNOTSUPP.into());
         }
         let nanos = read_duration(mem, request)?;
         if flags & TIMER_ABSTIME != 0 {

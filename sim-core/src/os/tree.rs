@@ -11,6 +11,7 @@ use super::attributes::{new_mode, set_mode};
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
 use super::identity::capability;
+use super::outcome::{Outcome, Unserved};
 use super::paths::{Entrance, Folder, Last, Node, PATH_MAX, Place, Root};
 use super::procfs::Located;
 use super::stat::{AT_SYMLINK_NOFOLLOW, S_IFIFO, S_IFMT, mode_of};
@@ -100,39 +101,41 @@ impl Linux {
         }
     }
 
-    pub(super) fn openat(
-        &mut self,
-        thread: &Thread,
-        mem: &Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    pub(super) fn openat(&mut self, thread: &Thread, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let [dirfd, path, flags, mode, ..] = *a;
         let path = self.path_argument(mem, path)?;
         let flags = self.abi.open_rules().decode(flags);
         if flags.unnamed && !(flags.directory && flags.write && !flags.create) {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
         let (from, way) = match self.locate(dirfd, &path, !keeps_link)? {
             Located::Host(from, way) => (from, way),
-            made => return self.open_made(made, flags, thread, mem),
+            made => return Ok(self.open_made(made, flags, thread, mem)?),
         };
         let mode = new_mode(mode, self.umask);
         if let Some(name) = self.shared_name(&way) {
-            return self.open_shared_name(name, flags, mode);
+            return Ok(self.open_shared_name(name, flags, mode)?);
         }
         let opened = self.open_path(from, &way, flags, mode);
-        if opened.as_ref().err() == Some(&Errno::ENOENT) && self.names_program(dirfd, &path) {
-            return self.open_made(Located::Program, flags, thread, mem);
+        if opened.as_ref().err() == Some(&Errno::ENOENT.into()) && self.names_program(dirfd, &path)
+        {
+            return Ok(self.open_made(Located::Program, flags, thread, mem)?);
         }
         let file = self.noted(&path, opened)?;
-        self.files.insert(file, self.limits.descriptors())
+        Ok(self.files.insert(file, self.limits.descriptors())?)
     }
 
     /// Remembers a refusal that an option of the user's would have avoided.
-    pub(super) fn noted<T>(&mut self, path: &[u8], result: Result<T, Errno>) -> Result<T, Errno> {
-        if let Err(errno) = &result {
-            self.note_refusal(path, *errno);
+    pub(super) fn noted<T, E: Copy + Into<Unserved>>(
+        &mut self,
+        path: &[u8],
+        result: Result<T, E>,
+    ) -> Result<T, E> {
+        if let Err(unserved) = &result
+            && let Unserved::Fails(errno) = (*unserved).into()
+        {
+            self.note_refusal(path, errno);
         }
         result
     }
@@ -143,14 +146,16 @@ impl Linux {
         path: &[u8],
         flags: OpenFlags,
         mode: Mode,
-    ) -> Result<OpenFile, Errno> {
+    ) -> Outcome<OpenFile> {
         let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
         let mut tries = 0;
         let (place, kind) = loop {
             let place = self.resolve(dirfd, path, !keeps_link)?;
             match self.open_kind(&place, flags, mode) {
                 // Somebody else created it meanwhile.
-                Err(Errno::EEXIST) if !flags.exclusive && tries < TRIES => tries += 1,
+                Err(Unserved::Fails(Errno::EEXIST)) if !flags.exclusive && tries < TRIES => {
+                    tries += 1
+                }
                 kind => break (place, kind?),
             }
         };
@@ -167,16 +172,16 @@ impl Linux {
         })
     }
 
-    fn open_kind(&mut self, place: &Place, flags: OpenFlags, mode: Mode) -> Result<Kind, Errno> {
+    fn open_kind(&mut self, place: &Place, flags: OpenFlags, mode: Mode) -> Outcome<Kind> {
         if place.node.is_none() {
             if !flags.create || flags.path_only {
-                return Err(Errno::ENOENT);
+                return Err(Errno::ENOENT.into());
             }
             self.writable_root()?;
             return if place.entrance.slash {
-                Err(Errno::EISDIR)
+                Err(Errno::EISDIR.into())
             } else {
-                create(&place.entrance, flags, mode)
+                Ok(create(&place.entrance, flags, mode)?)
             };
         }
         let node = place.existing()?;
@@ -185,29 +190,29 @@ impl Linux {
             return if fits {
                 Ok(Kind::Place(node.clone()))
             } else {
-                Err(Errno::ENOTDIR)
+                Err(Errno::ENOTDIR.into())
             };
         }
         if flags.create && flags.exclusive {
-            return Err(Errno::EEXIST);
+            return Err(Errno::EEXIST.into());
         }
         if flags.unnamed {
-            return self.open_unnamed(node, flags, mode);
+            return Ok(self.open_unnamed(node, flags, mode)?);
         }
         if node.is_dir() {
             let changes = flags.write || flags.create || flags.truncate;
             return if changes {
-                Err(Errno::EISDIR)
+                Err(Errno::EISDIR.into())
             } else {
                 self.permit(node, flags)?;
                 Ok(Kind::Directory(self.listings.open(node.folder()?)))
             };
         }
         if flags.directory {
-            return Err(Errno::ENOTDIR);
+            return Err(Errno::ENOTDIR.into());
         }
         if node.is_link() {
-            return Err(Errno::ELOOP);
+            return Err(Errno::ELOOP.into());
         }
         if node.stat.st_mode & S_IFMT == S_IFIFO {
             self.permit(node, flags)?;
@@ -452,17 +457,17 @@ impl Linux {
         Ok(0)
     }
 
-    pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let len = super::files::file_offset(a[1])?;
         let path = self.path_argument(mem, a[0])?;
         let (dirfd, path) = self.on_host(AT_FDCWD as u64, &path, true)?;
         let place = self.resolve(dirfd, &path, true)?;
         let node = place.existing()?;
         if node.is_dir() {
-            return Err(Errno::EISDIR);
+            return Err(Errno::EISDIR.into());
         }
         if !node.is_file() {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         self.writable_root()?;
         let write = OpenFlags {

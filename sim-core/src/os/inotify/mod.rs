@@ -18,10 +18,10 @@ use super::Linux;
 use super::abi::OpenFlags;
 use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::paths::{Node, identity};
 use super::readiness::READABLE;
 use super::record::Record;
-use super::threads::Blocked;
 use super::tree::AT_FDCWD;
 use crate::memory::Memory;
 
@@ -438,18 +438,18 @@ impl Linux {
         fd: u64,
         addr: u64,
         len: u64,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let file = self.files.get_mut(fd)?;
         let Kind::Inotify(instance) = &mut file.kind else {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         };
-        let taken = instance.take(mem, addr, len);
-        if taken == Err(Errno::EAGAIN) && !file.flags.nonblock {
-            self.wait = Some(Blocked::on_file(
+        match instance.take(mem, addr, len) {
+            Err(Errno::EAGAIN) => Err(Unserved::on_file(
+                file.flags.nonblock,
                 "an event of a file (inotify) that nobody causes",
-            ));
+            )),
+            taken => Ok(taken?),
         }
-        taken
     }
 }
 

@@ -180,9 +180,9 @@ impl Linux {
         mem: &Memory,
         a: &[u64; 6],
         foreseen: &Foreseen,
-        result: Result<u64, Errno>,
+        result: Option<u64>,
     ) {
-        if let Ok(value) = result {
+        if let Some(value) = result {
             match call {
                 Call::Unlinkat => self.tell_of_removal(foreseen, a[2] & AT_REMOVEDIR != 0),
                 Call::Renameat => self.tell_of_move(foreseen, false),

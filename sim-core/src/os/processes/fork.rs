@@ -5,6 +5,7 @@
 
 use super::super::account::THREAD_BYTES;
 use super::super::errno::Errno;
+use super::super::outcome::{Outcome, Returned, Unserved};
 use super::super::streams::Streams;
 use super::super::threads::{Request, Threads, WaitFor, flag};
 use super::super::timers::Timers;
@@ -39,7 +40,7 @@ impl Linux {
         thread: &Thread,
         mem: &mut Memory,
         request: Request,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome<Returned> {
         let flags = request.flags;
         let most = self.check_child(flags)?;
         let borrows = flags & flag::VM != 0;
@@ -77,8 +78,6 @@ impl Linux {
             os.mappings.inherit(&mut child_mem)?;
             os.track_shared(&mut child_mem);
         }
-        // The parent goes on when another process has had its turn, or the memory is back.
-        self.yields |= borrows;
         os.threads.park(first);
         self.add_child(pid, &request, borrows);
         let image = self.started.as_ref().map(|started| &started.image);
@@ -92,13 +91,17 @@ impl Linux {
                 reservations: Reservations::default(),
             }));
         }
-        self.second_result = Some(0);
-        Ok(u64::from(pid))
+        Ok(Returned {
+            second: Some(0),
+            // The parent goes on when another process has had its turn, or the memory is back.
+            yields: borrows,
+            ..pid.into()
+        })
     }
 
     /// A program is replaced, or its memory lent, while all threads but the caller have left their contexts. Until they
     /// have, the call waits.
-    pub(super) fn gather(&mut self) -> Result<(), Errno> {
+    pub(super) fn gather(&mut self) -> Outcome<()> {
         /// It looks again after this time, in nanoseconds.
         const A_WHILE: u64 = 1000;
         if !self.threads.others_run() {
@@ -108,7 +111,7 @@ impl Linux {
         // Another thread may wait for the same on its context.
         self.gathers = self.gathers.or(Some(self.processor()));
         self.threads.let_all_look();
-        Err(self.must_wait(WaitFor::Time, Some(self.now_ns + A_WHILE)))
+        Err(Unserved::wait(WaitFor::Time, Some(self.now_ns + A_WHILE)))
     }
 
     /// Checks what is asked for. Returns how many processes there may be.
@@ -199,11 +202,7 @@ impl Linux {
             locks: Default::default(),
             timers: Timers::of_process(pid),
             threads: Threads::of_child(&self.threads),
-            second_result: None,
-            yields: false,
-            wait: None,
             resumed: None,
-            raised: None,
             children_ns: 0,
             warnings: Vec::new(),
             ..self.over(Default::default(), Streams::closed())

@@ -26,9 +26,10 @@ use super::abi::OpenFlags;
 use super::attributes::new_mode;
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::paths::{Last, Node, identity};
 use super::record::Record;
-use super::threads::{Blocked, WaitFor};
+use super::threads::WaitFor;
 use super::tree::AT_FDCWD;
 use crate::memory::Memory;
 
@@ -202,20 +203,21 @@ impl Linux {
 
     /// What a call that would have to wait does: it waits, until `timeout_ns` have passed, if it `waits` at all.
     fn or_wait<T>(
-        &mut self,
-        result: Result<T, Errno>,
+        &self,
+        result: Result<T, impl Into<Unserved>>,
         waits: bool,
         timeout_ns: Option<u64>,
         what: &'static str,
-    ) -> Result<T, Errno> {
-        if waits && matches!(result, Err(Errno::EAGAIN)) {
-            match timeout_ns.map(|timeout| self.wait_end_ns(timeout)) {
-                Some(end) if end <= self.now_ns => {}
-                Some(end) => return Err(self.must_wait(WaitFor::File(what), Some(end))),
-                None => self.wait = Some(Blocked::on_file(what)),
+    ) -> Outcome<T> {
+        let end = timeout_ns.map(|timeout| self.wait_end_ns(timeout));
+        match result.map_err(Into::into) {
+            Err(Unserved::Fails(Errno::EAGAIN))
+                if waits && end.is_none_or(|end| end > self.now_ns) =>
+            {
+                Err(Unserved::wait(WaitFor::File(what), end))
             }
+            result => result,
         }
-        result
     }
 
     /// Reads a `struct sockaddr` of `len` bytes.
@@ -318,7 +320,7 @@ impl Linux {
         lock(&self.network).listen(id, a[1]).map(|()| 0)
     }
 
-    pub(in crate::os) fn connect(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn connect(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let (id, waits) = self.socket_of(a[0])?;
         let (family, style) = {
             let mut network = lock(&self.network);
@@ -326,7 +328,7 @@ impl Linux {
             (socket.family, socket.style)
         };
         let name = match self.read_name(mem, a[1], a[2], family)? {
-            Wanted::Nothing if style != Style::Datagram => return Err(Errno::EINVAL),
+            Wanted::Nothing if style != Style::Datagram => return Err(Errno::EINVAL.into()),
             wanted => self.name_of(wanted)?,
         };
         let done = lock(&self.network).connect(id, name, waits);
@@ -340,12 +342,7 @@ impl Linux {
     }
 
     /// `accept4`, and `accept` without flags.
-    pub(in crate::os) fn accept(
-        &mut self,
-        mem: &mut Memory,
-        a: &[u64; 6],
-        flags: u64,
-    ) -> Result<u64, Errno> {
+    pub(in crate::os) fn accept(&mut self, mem: &mut Memory, a: &[u64; 6], flags: u64) -> Outcome {
         let flags = self.socket_flags(u64::from(flags as u32))?;
         let (id, waits) = self.socket_of(a[0])?;
         let timeout = self.receive_timeout(id)?;
@@ -364,7 +361,7 @@ impl Linux {
         let fd = self.open_socket(accepted, flags)?;
         if let Err(errno) = Linux::write_name(mem, a[1], a[2], &remote, family) {
             self.files.close(fd)?;
-            return Err(errno);
+            return Err(errno.into());
         }
         Ok(fd)
     }

@@ -1,6 +1,6 @@
 //! Calls that wait.
 //!
-//! A call that cannot go on says what it waits for ([`Linux::must_wait`]) and changes nothing. Its thread is parked
+//! A call that cannot go on says what it waits for ([`Unserved::Waits`](super::super::outcome::Unserved::Waits)) and changes nothing. Its thread is parked
 //! with its arguments still in its registers. When it may go on, the call is served again from its beginning; it
 //! then learns what became of its wait ([`Resumed`]). A signal with a handler ends a wait with `EINTR`, or lets the
 //! program make the call once more if its action says so.
@@ -12,7 +12,7 @@ use crate::process::Thread;
 
 use super::super::calls::Call;
 use super::super::errno::Errno;
-use super::super::{GivesUp, Linux, Served, StopReason};
+use super::super::{Linux, Served, StopReason};
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +95,11 @@ pub(crate) struct Blocked {
 }
 
 impl Blocked {
-    /// Without an end, for what another thread may do to a file.
-    pub(in super::super) fn on_file(what: &'static str) -> Blocked {
+    /// Until `until_ns` at most.
+    pub(in super::super) fn new(waits_for: WaitFor, until_ns: Option<u64>) -> Blocked {
         Blocked {
-            waits_for: WaitFor::File(what),
-            until_ns: None,
+            waits_for,
+            until_ns,
             is_woken: false,
             is_ready: false,
             done: 0,
@@ -121,23 +121,6 @@ pub(crate) struct Resumed {
 }
 
 impl Linux {
-    /// The current call waits, until `until_ns` at most. What it returns to the program is nothing yet: callers
-    /// return the error that this gives.
-    pub(in super::super) fn must_wait(
-        &mut self,
-        waits_for: WaitFor,
-        until_ns: Option<u64>,
-    ) -> Errno {
-        self.wait = Some(Blocked {
-            waits_for,
-            until_ns,
-            is_woken: false,
-            is_ready: false,
-            done: 0,
-        });
-        Errno::EINTR
-    }
-
     /// The end of a wait of `nanos` that the current call asks for; if it has waited already, as it was then.
     pub(in super::super) fn wait_end_ns(&self, nanos: u64) -> u64 {
         let resumed = self.resumed.and_then(|resumed| resumed.until_ns);
@@ -166,20 +149,20 @@ impl Linux {
                 let refusal = blocked.waits_for.interrupted();
                 self.abi.set_result(&mut thread.hart, Err(refusal));
             }
-            return Ok(self.end_call(thread, mem));
+            return self.end_call(thread, mem).into();
         }
         if blocked.done > 0 {
             // What has been transferred so far may be what others wait for.
             self.wake_on_files();
         }
         thread.blocked = Some(blocked);
-        Err(GivesUp::Waits)
+        Served::GivesUp
     }
 
     /// Serves the call again that a thread has waited in, or delivers the signals of one that had no turn.
     pub(crate) fn resume(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
         match thread.blocked.take() {
-            None => Ok(self.end_call(thread, mem)),
+            None => self.end_call(thread, mem).into(),
             Some(blocked) => {
                 self.resumed = Some(Resumed {
                     waits_for: blocked.waits_for,
