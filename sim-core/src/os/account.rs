@@ -8,7 +8,6 @@ use std::mem::size_of;
 
 use rustc_hash::FxHashSet;
 
-use crate::host::sys::rustix::fs::{SealFlags, fcntl_get_seals};
 use crate::host::sys::unix_fs::MetadataExt;
 use crate::memory::Memory;
 use crate::process::{ProgramUsage, Thread};
@@ -29,7 +28,7 @@ const PROGRAM_BYTES: u64 = 8 + size_of::<ProgramUsage>() as u64;
 /// Bytes of a block that `stat` counts.
 const BLOCK_BYTES: u64 = 512;
 /// Stands for a device where a pipe is told apart from files.
-const NO_DEVICE: u64 = u64::MAX;
+pub(super) const NO_DEVICE: u64 = u64::MAX;
 
 /// Bytes of a thread that does not run.
 pub(super) const THREAD_BYTES: u64 = size_of::<Thread>() as u64;
@@ -169,7 +168,10 @@ impl Linux {
         let files = self.files.files.iter().flatten();
         let names = &self.family.shared_names;
         let open: u64 = files
-            .map(|(file, _)| OPEN_FILE_BYTES + file.held_bytes(names, &mut seen))
+            .map(|(file, _)| {
+                let has_place = file.path.is_some();
+                OPEN_FILE_BYTES + file.kind.held_bytes(has_place, names, &mut seen)
+            })
             .sum();
         let ipc = &self.family.ipc;
         let mut own = ipc.held_bytes();
@@ -188,7 +190,7 @@ impl Linux {
 }
 
 /// Bytes that the host has for a file in memory, which counts once.
-fn memory_file_bytes(host: &std::fs::File, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
+pub(super) fn memory_file_bytes(host: &std::fs::File, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
     match host.metadata() {
         Ok(told) if seen.insert((told.dev(), told.ino())) => told.blocks() * BLOCK_BYTES,
         _ => 0,
@@ -201,31 +203,6 @@ impl OpenFile {
         match &self.kind {
             Kind::File(host) => self.path.is_none() || names.may_hold(host),
             _ => false,
-        }
-    }
-
-    /// Bytes that the host keeps because the file is open.
-    fn held_bytes(&self, names: &SharedNames, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
-        match &self.kind {
-            Kind::File(host) => {
-                // Files of the host have no such seal.
-                let is_sealed = || {
-                    let seals = fcntl_get_seals(host);
-                    seals.is_ok_and(|seals| seals.intersects(SealFlags::WRITE))
-                };
-                match self.is_in_memory(names) || is_sealed() {
-                    true => memory_file_bytes(host, seen),
-                    false => 0,
-                }
-            }
-            Kind::Pipe(end) => match seen.insert((NO_DEVICE, end.number())) {
-                true => end.lock().held_bytes(),
-                false => 0,
-            },
-            Kind::Inotify(instance) => instance.held_bytes(),
-            Kind::MadeText(text) => text.held_bytes() as u64,
-            Kind::MadeFolder(folder) => folder.count() as u64 * ENTRY_BYTES,
-            _ => 0,
         }
     }
 }

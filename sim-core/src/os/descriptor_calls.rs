@@ -1,7 +1,5 @@
 //! Calls on descriptors: duplicates, flags.
 
-use std::io::Seek;
-
 use super::Linux;
 use super::abi::{FcntlCommand, IoctlRequest};
 use super::descriptors::Kind;
@@ -130,20 +128,6 @@ impl Linux {
         }
     }
 
-    /// `FIONREAD`: bytes in a pipe or a socket, of events, or of a file behind its position.
-    fn bytes_to_read(&self, fd: u64) -> Result<u32, Errno> {
-        match &self.files.get(fd)?.kind {
-            Kind::Pipe(end) => Ok(end.lock().len() as u32),
-            Kind::Socket(end) => end.bytes_to_read(),
-            Kind::Inotify(instance) => Ok(instance.bytes_to_read() as u32),
-            Kind::File(host) => {
-                let position = (&*host).stream_position()?;
-                Ok(host.metadata()?.len().wrapping_sub(position) as u32)
-            }
-            _ => Err(Errno::ENOTTY),
-        }
-    }
-
     /// `ioctl` of whatever the descriptor is.
     pub(super) fn ioctl_any(
         &mut self,
@@ -151,21 +135,18 @@ impl Linux {
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
-        if self.is_event(a[0]) {
-            self.control_event(thread, mem, a)
-        } else {
-            self.ioctl(mem, a)
-        }
+        let control = self.files.get(a[0])?.kind.controller();
+        control(self, thread, mem, a)
     }
 
     /// No descriptor is a terminal: output is buffered the same way wherever it goes.
-    fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, request, argument, ..] = *a;
         self.opened(fd)?;
         match self.abi.ioctl_request(request) {
             Some(IoctlRequest::CloseOnExec(set)) => self.files.set_cloexec(fd, set).map(|()| 0),
             Some(IoctlRequest::BytesToRead) => {
-                let bytes = self.bytes_to_read(fd)?;
+                let bytes = self.files.get(fd)?.kind.bytes_to_read()?;
                 mem.write_bytes(argument, &bytes.to_le_bytes())?;
                 Ok(0)
             }

@@ -1,18 +1,15 @@
 //! A second operating system in the same state, so that a run can go on in two ways.
 
-use crate::host::sys::fd::AsRawFd;
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::fs::File;
-use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::Linux;
 use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::limits::TimeLimit;
-use super::memory_files::copy_memory_file;
 use super::perf::Samplers;
 use super::processes::Family;
+use super::procfs::Device;
 use super::streams::{Output, Stdin, Streams};
 
 /// Why a process cannot be duplicated: both copies would change one thing outside of them.
@@ -71,7 +68,7 @@ impl Linux {
     pub fn shadow(&self) -> Linux {
         let file = |file: &OpenFile| {
             let copy = duplicate_file(file).unwrap_or_else(|_| OpenFile {
-                kind: Kind::Null,
+                kind: Kind::Device(Device::Null),
                 flags: file.flags,
                 path: file.path.clone(),
                 number: file.number,
@@ -97,7 +94,7 @@ impl Linux {
             };
             let kind = pipe.or_else(|| duplicate_file(file).ok().map(|copy| copy.kind));
             Ok::<_, Infallible>(OpenFile {
-                kind: kind.unwrap_or(Kind::Null),
+                kind: kind.unwrap_or(Kind::Device(Device::Null)),
                 flags: file.flags,
                 path: file.path.clone(),
                 number: file.number,
@@ -178,49 +175,12 @@ fn duplicate_streams(streams: &Streams) -> Result<Streams, DuplicateError> {
 }
 
 fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
-    let kind = match &file.kind {
-        Kind::Stdin => Kind::Stdin,
-        Kind::Output(which) => Kind::Output(*which),
-        Kind::File(host) => {
-            let copy = match file.path {
-                Some(_) => reopen(host),
-                None => copy_memory_file(host),
-            };
-            Kind::File(copy.map_err(|e| DuplicateError::File {
-                cause: e.to_string(),
-            })?)
-        }
-        Kind::Directory(listing) => Kind::Directory(listing.clone()),
-        Kind::Pipe(_) | Kind::Socket(_) | Kind::Process(_) | Kind::Perf(_) => {
-            return Err(DuplicateError::Pipe);
-        }
-        Kind::Timer(timer) => Kind::Timer(*timer),
-        Kind::Event(counter) => Kind::Event(counter.clone()),
-        Kind::Epoll(epoll) => Kind::Epoll(epoll.clone()),
-        Kind::Signal(file) => Kind::Signal(*file),
-        Kind::Inotify(instance) => Kind::Inotify(instance.clone()),
-        Kind::Null => Kind::Null,
-        Kind::Zero => Kind::Zero,
-        Kind::Full => Kind::Full,
-        Kind::Random => Kind::Random,
-        Kind::MadeText(text) => Kind::MadeText(text.clone()),
-        Kind::MadeFolder(folder) => Kind::MadeFolder(folder.clone()),
-        Kind::Place(node) => Kind::Place(node.clone()),
-    };
     Ok(OpenFile {
-        kind,
+        kind: file.kind.duplicate(file.path.is_some())?,
         flags: file.flags,
         path: file.path.clone(),
         number: file.number,
     })
-}
-
-/// Opens a file once more, with a position of its own. (Duplicated descriptors share theirs.)
-fn reopen(file: &File) -> std::io::Result<File> {
-    let position = (&*file).stream_position()?;
-    let mut copy = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-    copy.seek(SeekFrom::Start(position))?;
-    Ok(copy)
 }
 
 impl Descriptors {

@@ -116,6 +116,33 @@ impl Linux {
         }
     }
 
+    /// How many of `wanted` bytes the program may still put out.
+    ///
+    /// # Errors
+    /// `EFBIG`, which the program does not see, if it may none: the run ends.
+    pub(super) fn output_room(&mut self, wanted: u64) -> Result<u64, Errno> {
+        match self.output_left {
+            Some(0) if wanted > 0 => {
+                self.stop_for_output();
+                Err(Errno::EFBIG)
+            }
+            left => Ok(wanted.min(left.unwrap_or(u64::MAX))),
+        }
+    }
+
+    /// Counts bytes as output.
+    pub(super) fn spend_output(&mut self, written: u64) {
+        if let Some(left) = &mut self.output_left {
+            *left -= written;
+        }
+    }
+
+    /// The program has put out as much as it may.
+    pub(super) fn stop_for_output(&mut self) {
+        let bytes = self.output_limit.unwrap_or(0);
+        self.stop = Some(StopReason::OutputLimit { bytes });
+    }
+
     /// How many of `len` bytes may be written to a file at `offset` (at its position or, if it is opened for
     /// appending, at its end), and its size before.
     pub(super) fn room_in_file(

@@ -131,11 +131,10 @@ impl Descriptors {
         if let Some(number) = file.number {
             return Ok(LockedFile::Numbered(number));
         }
-        let found = match &file.kind {
-            Kind::File(host) => crate::host::sys::rustix::fs::fstat(host)?,
-            Kind::Directory(listing) => crate::host::sys::rustix::fs::fstat(listing.folder())?,
-            _ => return Ok(LockedFile::Slot(slot)),
+        let Some(host) = file.kind.on_host() else {
+            return Ok(LockedFile::Slot(slot));
         };
+        let found = crate::host::sys::rustix::fs::fstat(host)?;
         Ok(LockedFile::Host {
             device: found.st_dev,
             inode: found.st_ino,

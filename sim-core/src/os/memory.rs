@@ -5,6 +5,7 @@ use super::abi::MapFlags;
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::file_mappings::MappedFile;
+use super::procfs::Device;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 use crate::process::layout;
 
@@ -145,7 +146,7 @@ impl Linux {
         if is_locked {
             self.check_lock_of_mapping(len, flags.locked)?;
         }
-        let is_event = !flags.anonymous && self.is_event(fd);
+        let is_event = !flags.anonymous && matches!(self.perf_file(fd), Ok(Some(_)));
         let file = if is_event {
             self.check_event_mapping(fd, (offset, len), flags.shared)?;
             None
@@ -222,7 +223,7 @@ impl Linux {
                 file.shows_file |= prot & PROT_WRITE == 0;
                 Ok(Some(file))
             }
-            Kind::Zero => Ok(None),
+            Kind::Device(Device::Zero) => Ok(None),
             _ => Err(Errno::ENODEV),
         }
     }

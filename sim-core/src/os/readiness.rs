@@ -26,7 +26,7 @@ pub(super) const POLLERR: u16 = 8;
 pub(super) const POLLHUP: u16 = 16;
 /// `POLLRDHUP`
 pub(super) const HANG_UP_OF_WRITER: u16 = 0x2000;
-const POLLNVAL: u16 = 32;
+pub(super) const POLLNVAL: u16 = 32;
 /// Size of the kernel's `sigset_t`.
 const SIGSET_BYTES: u64 = 8;
 const NANOS_PER_MILLISECOND: u64 = 1_000_000;
@@ -53,7 +53,7 @@ impl Linux {
     fn file_events(&self, kind: &Kind) -> u16 {
         match kind {
             Kind::Epoll(epoll) if self.files.has_ready(epoll) => READABLE,
-            other => kind_events(other),
+            other => other.events(),
         }
     }
 
@@ -260,22 +260,5 @@ impl Linux {
             Wait::Until(end) => Err(Unserved::wait(WaitFor::File(waits_for), Some(end))),
             Wait::Endless => Err(Unserved::wait(WaitFor::File(waits_for), None)),
         }
-    }
-}
-
-/// What an open file is ready for; an epoll depends on others and is said to be ready for nothing.
-pub(super) fn kind_events(kind: &Kind) -> u16 {
-    match kind {
-        Kind::Pipe(end) => end.events(),
-        Kind::Timer(timer) => timer.events(),
-        Kind::Event(counter) => counter.events(),
-        Kind::Signal(file) => file.events(),
-        Kind::Inotify(instance) => instance.events(),
-        Kind::Process(process) => process.events(),
-        Kind::Socket(end) => end.events(),
-        Kind::Perf(event) => event.events(),
-        Kind::Epoll(_) => 0,
-        Kind::Place(_) => POLLNVAL,
-        _ => READABLE | WRITABLE,
     }
 }

@@ -10,10 +10,10 @@
 use crate::host::sys::unix_fs::FileExt;
 use std::ops::Range;
 
+use super::Linux;
 use super::calls::Call;
 use super::descriptors::Kind;
 use super::errno::Errno;
-use super::{Linux, StopReason};
 #[cfg(doc)]
 use crate::memory::Mirror;
 use crate::memory::{Memory, PAGE_SIZE};
@@ -65,9 +65,7 @@ impl Linux {
     fn count_output(&mut self, bytes: u64) -> bool {
         match &mut self.output_left {
             Some(left) if *left < bytes => {
-                self.stop = Some(StopReason::OutputLimit {
-                    bytes: self.output_limit.unwrap_or(0),
-                });
+                self.stop_for_output();
                 false
             }
             Some(left) => {

@@ -9,8 +9,10 @@ use super::descriptors::Kind;
 use super::errno::Errno;
 use super::files::{MAX_TRANSFER_BYTES, PIECE_BYTES, file_offset};
 use super::outcome::{Outcome, Unserved};
+use super::pipes::{NO_DATA, NO_ROOM};
 use super::streams::retry;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 const NONBLOCK: u64 = 2;
 /// `SPLICE_F_MOVE`, `_NONBLOCK`, `_MORE` and `_GIFT`.
@@ -82,7 +84,12 @@ impl Linux {
     }
 
     /// `vmsplice`, which writes to a pipe what lies in memory, or reads it from there.
-    pub(super) fn vmsplice(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
+    pub(super) fn vmsplice(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Outcome {
         let [fd, vectors, count, flags, ..] = *a;
         check_flags(flags)?;
         let writes = self.pipe_end(fd)?.writes;
@@ -90,7 +97,7 @@ impl Linux {
         let a = &[fd, vectors, count, 0, 0, 0];
         let result = match writes {
             true => self.writev(mem, a, None),
-            false => self.readv(mem, a, None),
+            false => self.readv(thread, mem, a, None),
         };
         match result {
             Err(Unserved::Waits(_)) if nonblock => Err(Errno::EAGAIN.into()),
@@ -125,10 +132,7 @@ impl Linux {
             (pipe.room(), pipe.has_reader())
         };
         if room == 0 && has_reader {
-            return Err(Unserved::on_file(
-                nonblock,
-                "room in a pipe that only it reads",
-            ));
+            return Err(Unserved::on_file(nonblock, NO_ROOM));
         }
         // Without a reader the write fails.
         Ok(room.max(1))
@@ -147,10 +151,7 @@ impl Linux {
         if !has_writer {
             return Ok(None);
         }
-        Err(Unserved::on_file(
-            nonblock,
-            "data in a pipe that only it writes",
-        ))
+        Err(Unserved::on_file(nonblock, NO_DATA))
     }
 
     fn read_for_splice(

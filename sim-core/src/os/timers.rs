@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 
 use super::Linux;
 use super::abi::OpenFlags;
-use super::descriptors::{Descriptors, Kind, OpenFile};
+use super::descriptors::{Descriptors, Kind};
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::kinds::{Operations, Span};
+use super::outcome::Outcome;
 use super::readiness::READABLE;
 use super::record::{Record, read_words, write_optional};
 use super::signals::{LAST_SIGNAL, SI_KERNEL, SigInfo, Signal, bit};
@@ -146,18 +149,37 @@ pub(super) struct TimerFile {
     /// How often it has come since it was read.
     count: u64,
     /// How often it has come at all.
-    pub arrivals: u64,
+    arrivals: u64,
 }
 
 impl TimerFile {
     /// How often the timer has come since it was last read; `None`: not at all.
-    pub(super) fn take(&mut self) -> Option<u64> {
+    fn take(&mut self) -> Option<u64> {
         Some(std::mem::take(&mut self.count)).filter(|count| *count > 0)
     }
+}
 
-    /// Events that the descriptor is ready for.
-    pub(super) fn events(&self) -> u16 {
+impl Operations for TimerFile {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("[timerfd]")
+    }
+
+    fn events(&self) -> u16 {
         if self.count > 0 { READABLE } else { 0 }
+    }
+
+    fn activity(&self, _events: u32) -> Option<u64> {
+        Some(self.arrivals)
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Timer(*self))
+    }
+
+    fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        span.room_for_count(mem)?;
+        let taken = os.files.own::<TimerFile>(span.fd)?.take();
+        span.give_count(mem, taken, "a timerfd that is not set")
     }
 }
 
@@ -511,20 +533,7 @@ impl Linux {
             nonblock: flags & rules.nonblock != 0,
             ..OpenFlags::default()
         };
-        let file = OpenFile {
-            kind: Kind::Timer(timer),
-            flags,
-            path: None,
-            number: None,
-        };
-        self.files.insert(file, self.limits.descriptors())
-    }
-
-    fn timer_file(&mut self, fd: u64) -> Result<&mut TimerFile, Errno> {
-        match &mut self.files.get_mut(fd)?.kind {
-            Kind::Timer(timer) => Ok(timer),
-            _ => Err(Errno::EINVAL),
-        }
+        self.open_unplaced(Kind::Timer(timer), flags)
     }
 
     pub(super) fn timerfd_settime(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -535,10 +544,10 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         let times = read_alarm(mem, new, 1)?;
-        let mut alarm = self.timer_file(fd)?.alarm;
+        let mut alarm = self.files.own::<TimerFile>(fd)?.alarm;
         let before = alarm.encode(&self.times_now(), 1);
         alarm.set(&self.times_now(), self.start_ns, times, flags);
-        let file = self.timer_file(fd)?;
+        let file = self.files.own::<TimerFile>(fd)?;
         (file.alarm, file.count) = (alarm, 0);
         write_optional(mem, old, &before)?;
         self.expire_timer_files();
@@ -546,7 +555,7 @@ impl Linux {
     }
 
     pub(super) fn timerfd_gettime(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let alarm = self.timer_file(a[0])?.alarm;
+        let alarm = self.files.own::<TimerFile>(a[0])?.alarm;
         mem.write_bytes(a[1], &alarm.encode(&self.times_now(), 1))?;
         Ok(0)
     }

@@ -28,7 +28,7 @@ impl Linux {
         if !source.flags.read || source.flags.path_only {
             return Err(Errno::EBADF.into());
         }
-        if offset_at != 0 && matches!(source.kind, Kind::Pipe(_) | Kind::Stdin) {
+        if offset_at != 0 && source.kind.is_fifo() {
             return Err(Errno::ESPIPE.into());
         }
         let target = self.files.get(out_fd)?;

@@ -63,12 +63,7 @@ impl Linux {
 
     /// The folder that a descriptor stands for.
     fn open_folder(&self, fd: u64) -> Result<Folder, Errno> {
-        match &self.files.get(fd)?.kind {
-            Kind::Directory(listing) => Ok(listing.folder().clone()),
-            Kind::Place(node) => node.folder(),
-            Kind::MadeFolder(_) => Err(Errno::EACCES),
-            _ => Err(Errno::ENOTDIR),
-        }
+        self.files.get(fd)?.kind.folder()
     }
 
     /// What a path leads to among the files of the root folder.

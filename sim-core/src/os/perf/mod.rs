@@ -15,8 +15,11 @@ mod samples;
 
 use super::Linux;
 use super::abi::OpenFlags;
-use super::descriptors::{Kind, OpenFile};
+use super::descriptors::Kind;
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::kinds::{Operations, Span, in_order};
+use super::outcome::Outcome;
 use crate::hart::GuestCounters;
 use crate::memory::Memory;
 use crate::process::{HardwareEvents, OfferedEvents, Thread};
@@ -236,15 +239,7 @@ impl Linux {
             cloexec: flags & CLOEXEC != 0,
             ..OpenFlags::default()
         };
-        self.files.insert(
-            OpenFile {
-                kind: Kind::Perf(file),
-                flags,
-                path: None,
-                number: None,
-            },
-            self.limits.descriptors(),
-        )
+        self.open_unplaced(Kind::Perf(file), flags)
     }
 
     fn refuses(&mut self, what: &str) -> Errno {
@@ -299,12 +294,6 @@ impl Linux {
         })
     }
 
-    /// Whether a descriptor is one of an event.
-    pub(super) fn is_event(&self, fd: u64) -> bool {
-        let file = self.files.get(fd);
-        file.is_ok_and(|file| matches!(file.kind, Kind::Perf(_)))
-    }
-
     /// The counters of a thread of this process that an event counts for, if it is the caller or waits for its turn.
     fn counters_of(&mut self, tid: u32, caller: &Thread) -> Result<Now, Errno> {
         if tid == caller.tid {
@@ -328,30 +317,40 @@ impl Linux {
         );
         Err(Errno::EBUSY)
     }
+}
 
-    /// `read` of an event.
-    pub(super) fn read_event(
-        &mut self,
-        caller: &Thread,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
-        let [fd, at, len, ..] = *a;
-        let file = self.perf_file(fd)?.ok_or(Errno::EBADF)?;
+impl Operations for PerfFile {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("[perf_event]")
+    }
+
+    /// A wake-up is told once, as by the kernel.
+    fn events(&self) -> u16 {
+        self.take_events()
+    }
+
+    /// The event counts for threads that a copy does not have.
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Err(DuplicateError::Pipe)
+    }
+
+    fn read(os: &mut Linux, caller: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        in_order(span.offset)?;
+        let file = os.files.own::<PerfFile>(span.fd)?.clone();
         let event = file.lock();
-        let words = event.read(&self.counters_of(event.tid, caller)?);
+        let words = event.read(&os.counters_of(event.tid, caller)?);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        if len < bytes.len() as u64 {
-            return Err(Errno::ENOSPC);
+        if span.len < bytes.len() as u64 {
+            return Err(Errno::ENOSPC.into());
         }
-        mem.write_bytes(at, &bytes)?;
+        mem.write_bytes(span.addr, &bytes)?;
         Ok(bytes.len() as u64)
     }
 
-    /// `ioctl` of an event. The numbers of both interfaces have the same last two bytes.
-    pub(super) fn control_event(
-        &mut self,
-        caller: &Thread,
+    /// The numbers of both interfaces have the same last two bytes.
+    fn control(
+        os: &mut Linux,
+        caller: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
@@ -363,9 +362,9 @@ impl Linux {
         const IDENTITY: u16 = 0x2407;
         const WHOLE_GROUP: u64 = 1;
         let [fd, request, argument, ..] = *a;
-        let file = self.perf_file(fd)?.ok_or(Errno::EBADF)?;
+        let file = os.files.own::<PerfFile>(fd)?.clone();
         let mut event = file.lock();
-        let now = self.counters_of(event.tid, caller)?;
+        let now = os.counters_of(event.tid, caller)?;
         let change = |event: &mut Event| match request as u16 {
             ENABLE => event.switch(true, &now),
             DISABLE => event.switch(false, &now),

@@ -1,7 +1,6 @@
 //! Calls that send and receive.
 
 use super::super::Linux;
-use super::super::descriptors::Kind;
 use super::super::errno::Errno;
 use super::super::files::{MAX_TRANSFER_BYTES, iovecs};
 use super::super::outcome::{Outcome, Unserved};
@@ -28,7 +27,7 @@ mod flag {
 }
 
 const NO_DATA: &str = "data from a socket that only it writes";
-const NO_ROOM: &str = "room in a socket that only it reads";
+pub(super) const NO_ROOM: &str = "room in a socket that only it reads";
 
 /// Offsets in a `struct msghdr`, and its size with the length behind it in a `struct mmsghdr`.
 mod header {
@@ -61,13 +60,13 @@ impl Header {
 }
 
 /// What a call has received.
-struct Received {
-    count: u64,
+pub(super) struct Received {
+    pub count: u64,
     /// How long the message was, as far as that is longer.
     whole: u64,
     from: Option<Name>,
     /// Slots of open files that have come with it, which nobody holds.
-    rights: Vec<usize>,
+    pub rights: Vec<usize>,
 }
 
 impl Linux {
@@ -239,7 +238,7 @@ impl Linux {
     }
 
     /// `write` on a socket, as far as there is room.
-    pub(in super::super) fn write_socket(&mut self, fd: u64, bytes: &[u8]) -> Outcome {
+    pub(super) fn write_socket(&mut self, fd: u64, bytes: &[u8]) -> Outcome {
         let (id, waits) = self.socket_of(fd)?;
         let style = lock(&self.network).get(id)?.style;
         let sent = if style == Style::Stream {
@@ -250,19 +249,6 @@ impl Linux {
             sent.map(|count| count as u64).map_err(Unserved::from)
         };
         self.or_wait(sent, waits, None, NO_ROOM)
-    }
-
-    /// `read` on a socket.
-    pub(in super::super) fn read_socket(
-        &mut self,
-        mem: &mut Memory,
-        fd: u64,
-        addr: u64,
-        len: u64,
-    ) -> Outcome {
-        let received = self.receive(mem, fd, &[(addr, len)], 0)?;
-        self.files.release(received.rights);
-        Ok(received.count)
     }
 
     pub(in crate::os) fn recvfrom(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
@@ -310,7 +296,7 @@ impl Linux {
     }
 
     /// Receives into `vectors`.
-    fn receive(
+    pub(super) fn receive(
         &mut self,
         mem: &mut Memory,
         fd: u64,
@@ -392,17 +378,6 @@ impl Linux {
             from: None,
             rights,
         })
-    }
-
-    /// Whether a `write` that was cut short waits for room, and for what.
-    pub(in super::super) fn waits_for_room(&self, fd: u64) -> Option<&'static str> {
-        let file = self.files.get(fd).ok()?;
-        match &file.kind {
-            _ if file.flags.nonblock => None,
-            Kind::Pipe(_) => Some("room in a pipe that only it reads"),
-            Kind::Socket(end) if end.is_stream() => Some(NO_ROOM),
-            _ => None,
-        }
     }
 }
 

@@ -18,20 +18,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::host::sys::rustix::fs::{FileType, mknodat};
 
 use self::address::{Family, Name, Wanted, decode};
+use self::messages::NO_ROOM;
 pub(super) use self::network::Network;
 use self::network::Style;
 pub use self::options::{SocketOption, SocketRules};
 use super::Linux;
-use super::abi::OpenFlags;
+use super::abi::{FileStat, OpenFlags};
 use super::attributes::new_mode;
 use super::descriptors::{Kind, OpenFile};
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::gate::DescriptorKind;
+use super::kinds::{Operations, Span, in_order};
 use super::outcome::{Outcome, Unserved};
-use super::paths::{Last, Node, identity};
+use super::paths::{GuestPath, Last, Node, identity};
+use super::readiness::{READABLE, WRITABLE};
 use super::record::Record;
+use super::stat::{S_IFSOCK, special_stat};
 use super::threads::WaitFor;
 use super::tree::AT_FDCWD;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// The longest `struct sockaddr` that a call takes, in bytes.
 const MOST_NAME_BYTES: u64 = 128;
@@ -54,27 +61,65 @@ impl SocketEnd {
     pub(super) fn close(self) -> Vec<usize> {
         self.lock().close(self.id)
     }
+}
 
-    /// What it is ready for.
-    pub(super) fn events(&self) -> u16 {
-        self.lock().events(self.id)
+impl Operations for SocketEnd {
+    fn role(&self, _has_place: bool) -> DescriptorKind {
+        DescriptorKind::Pipe
     }
 
-    /// How often it has become ready.
-    pub(super) fn activity(&self, reads: bool, writes: bool) -> u64 {
-        self.lock().activity(self.id, reads, writes)
+    fn link(&self, number: u64) -> String {
+        format!("socket:[{number}]")
     }
 
-    /// Bytes that one call can receive.
-    pub(super) fn bytes_to_read(&self) -> Result<u32, Errno> {
+    fn stat(
+        &self,
+        _path: Option<&GuestPath>,
+        number: u64,
+        _is_writable: bool,
+    ) -> Result<FileStat, Errno> {
+        Ok(special_stat(S_IFSOCK | 0o777, number))
+    }
+
+    fn bytes_to_read(&self) -> Result<u32, Errno> {
         Ok(self.lock().bytes_to_read(self.id)? as u32)
     }
 
-    /// Whether a call that does not transfer everything waits and goes on.
-    pub(super) fn is_stream(&self) -> bool {
+    fn events(&self) -> u16 {
+        self.lock().events(self.id)
+    }
+
+    fn activity(&self, events: u32) -> Option<u64> {
+        let wants = |ready: u16| events & u32::from(ready) != 0;
+        Some(
+            self.lock()
+                .activity(self.id, wants(READABLE), wants(WRITABLE)),
+        )
+    }
+
+    /// A stream waits and goes on, if not everything was transferred.
+    fn waits_for_room(&self) -> Option<&'static str> {
         let mut network = self.lock();
         let socket = network.get(self.id);
-        socket.is_ok_and(|socket| socket.style == Style::Stream)
+        let is_stream = socket.is_ok_and(|socket| socket.style == Style::Stream);
+        is_stream.then_some(NO_ROOM)
+    }
+
+    /// Both runs would change what is in the socket.
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Err(DuplicateError::Pipe)
+    }
+
+    fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        let room = span.room_in_order(mem)?;
+        let received = os.receive(mem, span.fd, &[(span.addr, room)], 0)?;
+        os.files.release(received.rights);
+        Ok(received.count)
+    }
+
+    fn write(os: &mut Linux, fd: u64, bytes: &[u8], offset: Option<u64>) -> Outcome {
+        in_order(offset)?;
+        os.write_socket(fd, bytes)
     }
 }
 
