@@ -388,7 +388,7 @@ calls! {
     Times "times" (153) (LINUX 323) [PLAIN] |os, _, m, a| os.times(m, a[0]);
     Tkill "tkill" (130) (LINUX 381) [] |os, t, _, a| os.tkill(t, a[0], a[1]);
     Truncate "truncate" (45) (OSF 129) [] |os, _, m, a| os.truncate(m, a);
-    Umask "umask" (166) (OSF 60) [PLAIN] |os, _, _, a| std::mem::replace(&mut os.umask, a[0] as u32 & 0o777);
+    Umask "umask" (166) (OSF 60) [PLAIN] |os, _, _, a| std::mem::replace(&mut os.tree.umask, a[0] as u32 & 0o777);
     Uname "uname" (160) (LINUX 339) [] |os, _, m, a| os.uname(m, a[0]);
     Unlinkat "unlinkat" (35) (LINUX 456) [] |os, _, m, a| os.unlinkat(m, a);
     Utimensat "utimensat" (88) (LINUX 475) [] |os, _, m, a| os.utimensat(m, a);

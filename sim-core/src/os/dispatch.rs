@@ -5,27 +5,37 @@ use super::calls::Call;
 use super::errno::Errno;
 use super::limits::LOOK_WORK;
 use super::outcome::{Returned, Unserved};
+use super::threads::Resumed;
 use super::{Linux, Served, SyscallResult};
 use crate::memory::Memory;
 use crate::process::Thread;
+
+/// What the current call is given beside its arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CurrentCall {
+    /// The thread that makes it.
+    pub caller: u32,
+    /// What has become of its wait, if it has waited before.
+    pub resumed: Option<Resumed>,
+}
 
 impl Linux {
     /// Serves the system call that `thread` makes. `hart.pc` is already behind the instruction. On
     /// return the result is in its register, or a signal handler is about to run.
     pub(crate) fn syscall(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
-        self.now_ns = thread.hart.counters.time_ns;
+        self.time.now_ns = thread.hart.counters.time_ns;
         self.serve_call(thread, mem)
     }
 
     /// Serves the call that is in the registers of `thread`.
     pub(super) fn serve_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
-        self.caller = thread.tid;
+        self.call.caller = thread.tid;
         let number = self.abi.call_number(&thread.hart);
         let arguments = self.abi.arguments(&thread.hart);
         self.write_back(mem);
         let decoded = self.abi.call(number, arguments);
         let is_plain = decoded.is_some_and(|(call, _)| call.is_plain());
-        if self.is_late_after(if is_plain { 1 } else { LOOK_WORK }) {
+        if self.run.is_late_after(if is_plain { 1 } else { LOOK_WORK }) {
             return SyscallResult::Trap.into();
         }
         self.catch_up_on_timers(thread);
@@ -79,7 +89,7 @@ impl Linux {
         let foreseen = self.foresee(call, mem, arguments);
         let mut outcome = self.serve(call, thread, mem, arguments);
         if let Ok(Returned { value, .. }) = outcome
-            && (self.mappings.has_files() || self.family.has_others())
+            && (self.space.mappings.has_files() || self.family.has_others())
             && let Err(errno) = self.show_changes(mem, call, arguments, value)
         {
             outcome = Err(errno.into());
@@ -128,7 +138,7 @@ impl Linux {
 
     /// The current call has its result: delivers signals.
     pub(super) fn end_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
-        if self.stop.is_some() {
+        if self.run.stop.is_some() {
             return SyscallResult::Trap;
         }
         let ended = self.deliver_pending(thread, mem);
@@ -142,7 +152,7 @@ impl Linux {
             Some(name) => format!("system call {name} ({number})"),
             None => format!("system call {number}"),
         };
-        self.warn(
+        self.run.warnings.keyed(
             number,
             format!("{call} before pc {pc:#x} is not served: it returns ENOSYS"),
         );

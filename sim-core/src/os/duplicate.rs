@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use super::Linux;
 use super::descriptors::{Descriptors, Kind, OpenFile};
-use super::limits::TimeLimit;
-use super::perf::Samplers;
-use super::processes::Family;
+use super::memory::AddressSpace;
+use super::processes::{Family, ProcessState};
 use super::procfs::Device;
+use super::roots::Tree;
 use super::streams::{Output, Stdin, Streams};
 
 /// Why a process cannot be duplicated: both copies would change one thing outside of them.
@@ -49,17 +48,17 @@ impl Linux {
     /// # Errors
     /// If both would share something of the host that one of them can change.
     pub fn duplicate(&self) -> Result<Linux, DuplicateError> {
-        if self.writable {
+        if self.tree.writable {
             return Err(DuplicateError::Writable);
         }
         if self.family.has_others() {
             return Err(DuplicateError::Processes);
         }
-        if !self.mappings.writers().is_empty() {
+        if !self.space.mappings.writers().is_empty() {
             return Err(DuplicateError::SharedMapping);
         }
         let files = self.files.try_clone(duplicate_file)?;
-        Ok(self.over(files, duplicate_streams(&self.streams)?))
+        Ok(self.over(files, duplicate_streams(&self.run.streams)?))
     }
 
     /// A copy for a run without effects: what it prints goes nowhere, the lab's own
@@ -79,7 +78,7 @@ impl Linux {
             Ok(files) => files,
             Err(never) => match never {},
         };
-        self.over(files, self.streams.shadow())
+        self.over(files, self.run.streams.shadow())
     }
 
     /// A copy as [`Linux::shadow`], in which pipes stay open: each holds what it held, and both its ends are
@@ -104,7 +103,7 @@ impl Linux {
             Ok(files) => files,
             Err(never) => match never {},
         };
-        self.over(files, self.streams.shadow())
+        self.over(files, self.run.streams.shadow())
     }
 
     /// A copy with other files and streams, which cannot be changed.
@@ -112,56 +111,32 @@ impl Linux {
         Linux {
             abi: self.abi,
             pid: self.pid,
-            program_number: self.program_number,
+            state: ProcessState {
+                children_ns: self.state.children_ns,
+                ..ProcessState::default()
+            },
+            program: self.program.clone(),
             family: Family::new(self.pid, self.credentials.uid()),
-            is_lent: false,
-            is_stopped: false,
-            gathers: None,
-            seen_changes: (0, 0),
-            killed_by: None,
+            run: self.run.over(streams),
+            time: self.time,
+            call: self.call,
             files,
-            // Sockets are not copied.
-            network: Arc::default(),
-            streams,
-            root: self.root.clone(),
-            writable: false,
-            cwd: self.cwd.clone(),
-            made_cwd: self.made_cwd.clone(),
-            isa: self.isa,
-            started: self.started.clone(),
-            listings: self.listings.clone(),
-            refusals: self.refusals.clone(),
-            exe: self.exe.clone(),
-            file_name: self.file_name.clone(),
-            umask: self.umask,
-            owner: self.owner,
+            tree: Tree {
+                writable: false,
+                ..self.tree.clone()
+            },
             credentials: self.credentials.clone(),
-            heap: self.heap,
-            mappings: self.mappings.detached(),
-            locks: self.locks.clone(),
-            signals: self.signals.clone(),
-            random: self.random.clone(),
-            limits: self.limits.clone(),
-            output_limit: self.output_limit,
-            output_left: self.output_left,
-            file_limit: self.file_limit,
-            time_limit: self.time_limit.map(TimeLimit::anew),
             attributes: self.attributes.clone(),
+            limits: self.limits.clone(),
+            space: AddressSpace {
+                mappings: self.space.mappings.detached(),
+                ..self.space.clone()
+            },
+            signals: self.signals.clone(),
             threads: self.threads.clone(),
             timers: self.timers.clone(),
-            caller: self.caller,
-            offered_events: self.offered_events,
-            // Events of threads that go on elsewhere.
-            samplers: Samplers::default(),
-            resumed: self.resumed,
-            now_ns: self.now_ns,
-            start_ns: self.start_ns,
-            idle_ns: self.idle_ns,
-            children_ns: self.children_ns,
-            stop: self.stop.clone(),
-            warnings: self.warnings.clone(),
-            warned: self.warned.clone(),
-            sink: None,
+            // Events of threads go on elsewhere.
+            samplers: self.samplers.of_copy(),
             gate: None,
         }
     }

@@ -76,7 +76,7 @@ impl Linux {
         };
         let new = self.entrance(dirfd, path)?;
         self.can_be_made(&new)?;
-        let mode = new_mode(mode, self.umask);
+        let mode = new_mode(mode, self.tree.umask);
         let name = new.host_name()?;
         fs::mknodat(&new.folder, &name, kind, Mode::empty(), 0)?;
         set_mode(&Node::named(&new.folder, &name)?, mode)?;
@@ -87,7 +87,7 @@ impl Linux {
     pub(super) fn open_fifo(&mut self, node: &Node, flags: OpenFlags) -> Outcome<Kind> {
         self.forget_openers();
         let identity = super::paths::identity(&node.stat);
-        let (caller, page_bytes) = (self.caller, self.abi.page_bytes());
+        let (caller, page_bytes) = (self.call.caller, self.abi.page_bytes());
         let fifos = &mut self.family.fifos;
         let fifo = fifos
             .entry(identity)
@@ -129,7 +129,7 @@ impl Linux {
     /// Forgets threads that do not wait in `open` any more, and pipes that nobody has open.
     fn forget_openers(&mut self) {
         let mut fifos = std::mem::take(&mut self.family.fifos);
-        let caller = self.caller;
+        let caller = self.call.caller;
         let waits = |tid: u32| {
             let mut all = std::iter::once(&*self).chain(self.other_processes());
             all.any(|os| {

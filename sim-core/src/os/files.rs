@@ -57,7 +57,7 @@ impl Linux {
     pub(super) fn write(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let [fd, addr, len, ..] = *a;
         // A pipe or a socket takes what fits, and the rest when there is room.
-        let before = self.resumed.map_or(0, |resumed| resumed.done).min(len);
+        let before = self.call.resumed.map_or(0, |resumed| resumed.done).min(len);
         let at = addr.wrapping_add(before);
         let done = match self.write_to(mem, fd, at, len - before, None) {
             Err(Unserved::Waits(wait)) => {
@@ -146,7 +146,7 @@ impl Linux {
         (fd, offset): (u64, Option<u64>),
         (addr, len): (u64, u64),
     ) -> Outcome {
-        self.in_time()?;
+        self.run.in_time()?;
         let file = self.files.get(fd)?;
         if !file.flags.read || file.flags.path_only {
             return Err(Errno::EBADF.into());
@@ -170,7 +170,7 @@ impl Linux {
         len: u64,
         offset: Option<u64>,
     ) -> Outcome {
-        self.in_time()?;
+        self.run.in_time()?;
         let file = self.files.get(fd)?;
         if !file.flags.write || file.flags.path_only {
             return Err(Errno::EBADF.into());
@@ -205,14 +205,14 @@ impl Linux {
                 let host = host.try_clone()?;
                 self.resize(&host, len).map(|()| 0)
             }
-            Kind::File(_) if !self.writable => Err(Errno::EROFS.into()),
+            Kind::File(_) if !self.tree.writable => Err(Errno::EROFS.into()),
             _ => Err(Errno::EINVAL.into()),
         }
     }
 
     pub(super) fn fsync(&mut self, fd: u64) -> Result<u64, Errno> {
         match &self.opened(fd)?.kind {
-            Kind::File(host) if self.writable => Ok(host.sync_all().map(|()| 0)?),
+            Kind::File(host) if self.tree.writable => Ok(host.sync_all().map(|()| 0)?),
             Kind::File(_) | Kind::Directory(_) | Kind::MadeFolder(_) => Ok(0),
             _ => Err(Errno::EINVAL),
         }

@@ -90,18 +90,18 @@ impl Linux {
             arguments: *arguments,
             descriptor,
             writes: call.is_some_and(|call| self.opens_to_write(call, arguments)),
-            now_ns: self.now_ns,
+            now_ns: self.time.now_ns,
         };
         match self.gate.as_mut()?.ask(&asked) {
             Answer::Serve { later_ns } => {
-                self.now_ns += later_ns;
+                self.time.now_ns += later_ns;
                 None
             }
             Answer::Skip => Some(Ok(0)),
             Answer::Pretend => Some(pretended(call?, mem, arguments)),
             Answer::End => {
                 let call = call.map_or("an unknown call", Call::name);
-                self.stop = Some(StopReason::Gate { call });
+                self.run.stop = Some(StopReason::Gate { call });
                 Some(Err(Errno::ENOSYS))
             }
         }

@@ -7,10 +7,9 @@
 use std::fmt::Debug;
 use std::fs::File;
 
-use rustc_hash::FxHashSet;
-
 use super::Linux;
 use super::abi::{FileStat, FsStat};
+use super::account::Seen;
 use super::duplicate::DuplicateError;
 use super::epoll::Epoll;
 use super::errno::Errno;
@@ -25,12 +24,11 @@ use super::pipes::PipeEnd;
 use super::processes::ProcessFile;
 use super::procfs::{Device, MadeFolder, MadeText};
 use super::readiness::{READABLE, WRITABLE};
-use super::shared_names::SharedNames;
 use super::signalfd::SignalFile;
 use super::sockets::SocketEnd;
 use super::stat::{FILE_SYSTEM, S_IFIFO, special_stat};
 use super::streams::{Input, Which};
-use super::timers::TimerFile;
+use super::timerfd::TimerFile;
 use crate::host::sys::fd::BorrowedFd;
 use crate::memory::Memory;
 use crate::process::Thread;
@@ -103,6 +101,16 @@ pub(super) fn in_order(offset: Option<u64>) -> Result<(), Errno> {
     }
 }
 
+/// Where an open file is, as far as `stat` tells it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whereabouts<'a> {
+    pub path: Option<&'a GuestPath>,
+    /// The number of its inode, where it has no path.
+    pub number: u64,
+    /// The guest may change files.
+    pub is_writable: bool,
+}
+
 /// What calls do with a descriptor of a kind. The defaults are those of a stream without readers and writers.
 pub(super) trait Operations: Debug {
     /// The name in `/proc/PID/fd` of what has no place in any file system; it has no type either, and no positions.
@@ -126,18 +134,13 @@ pub(super) trait Operations: Debug {
         }
     }
 
-    /// What `stat` tells. `number` is the one of its inode, where it has no path.
-    fn stat(
-        &self,
-        _path: Option<&GuestPath>,
-        number: u64,
-        _is_writable: bool,
-    ) -> Result<FileStat, Errno> {
+    /// What `stat` tells.
+    fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
         let kind = match self.anonymous() {
             Some(_) => 0,
             None => S_IFIFO,
         };
-        Ok(special_stat(kind | 0o600, number))
+        Ok(special_stat(kind | 0o600, at.number))
     }
 
     /// The file system that holds it.
@@ -189,13 +192,8 @@ pub(super) trait Operations: Debug {
         None
     }
 
-    /// Bytes that the host keeps because it is open. What several descriptors share counts if `seen` does not have it yet.
-    fn held_bytes(
-        &self,
-        _has_place: bool,
-        _names: &SharedNames,
-        _seen: &mut FxHashSet<(u64, u64)>,
-    ) -> u64 {
+    /// Bytes that the host keeps because it is open. What several descriptors share counts once.
+    fn held_bytes(&self, _has_place: bool, _seen: &mut Seen<'_>) -> u64 {
         0
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::errno::Errno;
 use super::outcome::{Outcome, Unserved};
+use super::run::Run;
 use super::signals::Signal;
 use super::{Linux, StopReason};
 
@@ -64,20 +65,8 @@ impl FileLimit {
     }
 }
 
-impl Linux {
-    /// Instructions that a run may take before it has to ask [`Linux::is_out_of_time`]: `slice`, or without a
-    /// limit on time any number.
-    #[must_use]
-    pub fn instructions_in_time(&self, slice: u64) -> u64 {
-        match self.time_limit {
-            Some(_) => slice,
-            None => u64::MAX,
-        }
-    }
-
-    /// Whether the run has taken all the time of the host that it may take; [`Linux::stop_reason`] then says
-    /// so. Time counts from the first question.
-    pub fn is_out_of_time(&mut self) -> bool {
+impl Run {
+    fn is_out_of_time(&mut self) -> bool {
         let is_over = self.time_left().is_some_and(|left| left.is_zero());
         if is_over && let Some(TimeLimit { limit, .. }) = self.time_limit {
             self.stop = Some(StopReason::TimeLimit { limit });
@@ -93,7 +82,7 @@ impl Linux {
     /// Whether the run is out of time, where `work` is about to be done ([`LOOK_WORK`] for what may take long). The clock
     /// of the host is looked at once for so much work.
     #[inline]
-    pub(crate) fn is_late_after(&mut self, work: u32) -> bool {
+    pub(super) fn is_late_after(&mut self, work: u32) -> bool {
         let Some(limit) = &mut self.time_limit else {
             return false;
         };
@@ -138,9 +127,77 @@ impl Linux {
     }
 
     /// The program has put out as much as it may.
-    pub(super) fn stop_for_output(&mut self) {
+    fn stop_for_output(&mut self) {
         let bytes = self.output_limit.unwrap_or(0);
         self.stop = Some(StopReason::OutputLimit { bytes });
+    }
+
+    /// Counts bytes as output, all of them or none: `false` if there may be no more.
+    pub(super) fn count_output(&mut self, bytes: u64) -> bool {
+        match &mut self.output_left {
+            Some(left) if *left < bytes => {
+                self.stop_for_output();
+                false
+            }
+            Some(left) => {
+                *left -= bytes;
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// Counts what a write of `written` bytes made a file grow by.
+    pub(super) fn count_growth(&mut self, span: FileSpan, written: u64) {
+        if let Some(limit) = &mut self.file_limit {
+            let growth = (span.start + written).saturating_sub(span.size);
+            limit.left = limit.left.saturating_sub(growth);
+        }
+    }
+
+    /// Refuses what is beyond the limit: a file that could never be so long is too large, else the disk is
+    /// full.
+    fn growth_allowed(&mut self, growth: u64) -> Result<(), Errno> {
+        let Some(limit) = self.file_limit.filter(|limit| growth > limit.left) else {
+            return Ok(());
+        };
+        self.warnings.keyed(
+            FILE_WARNING,
+            format!(
+                "files may grow by {} bytes together; writing more fails, as on a full disk (--file-limit \
+                 raises it)",
+                limit.total
+            ),
+        );
+        Err(if growth > limit.total {
+            Errno::EFBIG
+        } else {
+            Errno::ENOSPC
+        })
+    }
+}
+
+impl Linux {
+    /// Instructions that a run may take before it has to ask [`Linux::is_out_of_time`]: `slice`, or without a
+    /// limit on time any number.
+    #[must_use]
+    pub fn instructions_in_time(&self, slice: u64) -> u64 {
+        match self.run.time_limit {
+            Some(_) => slice,
+            None => u64::MAX,
+        }
+    }
+
+    /// Whether the run has taken all the time of the host that it may take; [`Linux::stop_reason`] then says
+    /// so. Time counts from the first question.
+    pub fn is_out_of_time(&mut self) -> bool {
+        self.run.is_out_of_time()
+    }
+
+    /// See [`Run::is_late_after`].
+    #[inline]
+    pub(crate) fn is_late_after(&mut self, work: u32) -> bool {
+        self.run.is_late_after(work)
     }
 
     /// How many of `len` bytes may be written to a file at `offset` (at its position or, if it is opened for
@@ -175,10 +232,10 @@ impl Linux {
         }
         let len = len.min(largest - start);
         let growth = start.saturating_add(len).saturating_sub(size);
-        match self.growth_allowed(growth) {
+        match self.run.growth_allowed(growth) {
             Ok(()) => Ok((len, span)),
             Err(errno) => {
-                let left = self.file_limit.map_or(0, |limit| limit.left);
+                let left = self.run.file_limit.map_or(0, |limit| limit.left);
                 let fits = size.saturating_add(left).saturating_sub(start).min(len);
                 if fits == 0 {
                     Err(errno.into())
@@ -189,14 +246,6 @@ impl Linux {
         }
     }
 
-    /// Counts what a write of `written` bytes made a file grow by.
-    pub(super) fn count_growth(&mut self, span: FileSpan, written: u64) {
-        if let Some(limit) = &mut self.file_limit {
-            let growth = (span.start + written).saturating_sub(span.size);
-            limit.left = limit.left.saturating_sub(growth);
-        }
-    }
-
     /// Cuts a file, or makes it longer by a hole.
     pub(super) fn resize(&mut self, host: &File, len: u64) -> Outcome<()> {
         let size = host.metadata()?.len();
@@ -204,34 +253,13 @@ impl Linux {
             return Err(Unserved::Raises(Signal::FileSize, Errno::EFBIG));
         }
         let growth = len.saturating_sub(size);
-        self.growth_allowed(growth)?;
+        self.run.growth_allowed(growth)?;
         host.set_len(len)?;
-        if let Some(limit) = &mut self.file_limit {
+        if let Some(limit) = &mut self.run.file_limit {
             limit.left = (limit.left - growth).saturating_add(size.saturating_sub(len));
             limit.left = limit.left.min(limit.total);
         }
         Ok(())
-    }
-
-    /// Refuses what is beyond the limit: a file that could never be so long is too large, else the disk is
-    /// full.
-    fn growth_allowed(&mut self, growth: u64) -> Result<(), Errno> {
-        let Some(limit) = self.file_limit.filter(|limit| growth > limit.left) else {
-            return Ok(());
-        };
-        self.warn(
-            FILE_WARNING,
-            format!(
-                "files may grow by {} bytes together; writing more fails, as on a full disk (--file-limit \
-                 raises it)",
-                limit.total
-            ),
-        );
-        Err(if growth > limit.total {
-            Errno::EFBIG
-        } else {
-            Errno::ENOSPC
-        })
     }
 }
 

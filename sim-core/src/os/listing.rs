@@ -17,7 +17,7 @@ use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::files::{folder_target, whence};
 use super::gate::DescriptorKind;
-use super::kinds::{Operations, Span};
+use super::kinds::{Operations, Span, Whereabouts};
 use super::outcome::Outcome;
 use super::paths::{Folder, GuestPath, open_to_list};
 use super::procfs::MadeFolder;
@@ -58,14 +58,9 @@ impl Operations for Listing {
         DescriptorKind::File
     }
 
-    fn stat(
-        &self,
-        path: Option<&GuestPath>,
-        _number: u64,
-        is_writable: bool,
-    ) -> Result<FileStat, Errno> {
-        let path = path.ok_or(Errno::EBADF)?;
-        Ok(stat_of(&fs::fstat(&self.folder)?, path, is_writable))
+    fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
+        let path = at.path.ok_or(Errno::EBADF)?;
+        Ok(stat_of(&fs::fstat(&self.folder)?, path, at.is_writable))
     }
 
     fn on_host(&self) -> Option<BorrowedFd<'_>> {
@@ -314,13 +309,13 @@ impl Linux {
         let Kind::Directory(listing) = &mut self.files.get_mut(fd)?.kind else {
             return Err(Errno::ENOTDIR);
         };
-        let known = self.listings.find(listing.key);
+        let known = self.run.listings.find(listing.key);
         if let Some(names) = known
             && !listing.stale
         {
             return Ok(names);
         }
-        let root = self.root.as_ref().ok_or(Errno::ENOENT)?;
+        let root = self.tree.root.as_ref().ok_or(Errno::ENOENT)?;
         let path = root
             .current_path(&listing.folder)
             .or_else(|errno| match errno {
@@ -335,7 +330,7 @@ impl Linux {
             listing.position = names.position_behind(last);
         }
         listing.stale = false;
-        self.listings.keep(listing.key, Arc::clone(&names));
+        self.run.listings.keep(listing.key, Arc::clone(&names));
         Ok(names)
     }
 }

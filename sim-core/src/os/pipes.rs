@@ -8,11 +8,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashSet;
-
 use super::Linux;
 use super::abi::OpenFlags;
-use super::account::NO_DEVICE;
+use super::account::{NO_DEVICE, Seen};
 use super::descriptors::{Kind, OpenFile};
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
@@ -22,7 +20,6 @@ use super::kinds::{Operations, Span, in_order};
 use super::outcome::{Outcome, Returned, Unserved};
 use super::readiness::{POLLERR, POLLHUP, READABLE, WRITABLE};
 use super::record::Record;
-use super::shared_names::SharedNames;
 use super::signals::Signal;
 use crate::memory::Memory;
 use crate::process::Thread;
@@ -327,13 +324,8 @@ impl Operations for PipeEnd {
         Some(NO_ROOM)
     }
 
-    fn held_bytes(
-        &self,
-        _has_place: bool,
-        _names: &SharedNames,
-        seen: &mut FxHashSet<(u64, u64)>,
-    ) -> u64 {
-        match seen.insert((NO_DEVICE, self.number())) {
+    fn held_bytes(&self, _has_place: bool, seen: &mut Seen<'_>) -> u64 {
+        match seen.is_new((NO_DEVICE, self.number())) {
             true => self.lock().held_bytes(),
             false => 0,
         }

@@ -4,8 +4,8 @@ use super::abi::FileStat;
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::gate::DescriptorKind;
-use super::kinds::{Kind, Operations};
-use super::paths::{Folder, GuestPath, Node};
+use super::kinds::{Kind, Operations, Whereabouts};
+use super::paths::{Folder, Node};
 use super::readiness::POLLNVAL;
 use super::stat::stat_of;
 
@@ -14,14 +14,9 @@ impl Operations for Node {
         DescriptorKind::File
     }
 
-    fn stat(
-        &self,
-        path: Option<&GuestPath>,
-        _number: u64,
-        is_writable: bool,
-    ) -> Result<FileStat, Errno> {
-        let path = path.ok_or(Errno::EBADF)?;
-        Ok(stat_of(&self.stat_now()?, path, is_writable))
+    fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
+        let path = at.path.ok_or(Errno::EBADF)?;
+        Ok(stat_of(&self.stat_now()?, path, at.is_writable))
     }
 
     fn folder(&self) -> Result<Folder, Errno> {

@@ -215,7 +215,7 @@ impl Linux {
     /// Writes back what is left of a time-out. As in Linux, a place that cannot be written is no error.
     fn write_rest(&self, mem: &mut Memory, timeout: u64, wait: Wait, format: TimeFormat) {
         let Wait::Until(end) = wait else { return };
-        if let Some(rest) = format.rest(end.saturating_sub(self.now_ns)) {
+        if let Some(rest) = format.rest(end.saturating_sub(self.time.now_ns)) {
             let _ = mem.write_bytes(timeout, &rest);
         }
     }
@@ -256,7 +256,7 @@ impl Linux {
     /// Waits for events none of which has come, until the end of the time-out.
     fn wait(&mut self, wait: Wait, waits_for: &'static str) -> Outcome {
         match wait {
-            Wait::Until(end) if end <= self.now_ns => Ok(0),
+            Wait::Until(end) if end <= self.time.now_ns => Ok(0),
             Wait::Until(end) => Err(Unserved::wait(WaitFor::File(waits_for), Some(end))),
             Wait::Endless => Err(Unserved::wait(WaitFor::File(waits_for), None)),
         }

@@ -3,20 +3,16 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use rustc_hash::FxHashSet;
-
 use super::Linux;
 use super::abi::FileStat;
-use super::account::memory_file_bytes;
+use super::account::Seen;
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::files::{PIECE_BYTES, whence};
 use super::gate::DescriptorKind;
-use super::kinds::{Kind, Operations, Span};
+use super::kinds::{Kind, Operations, Span, Whereabouts};
 use super::memory_files::copy_memory_file;
 use super::outcome::Outcome;
-use super::paths::GuestPath;
-use super::shared_names::SharedNames;
 use super::stat::{S_IFREG, special_stat, stat_of};
 use super::streams::retry;
 use crate::host::sys::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -38,17 +34,12 @@ impl Operations for File {
         "/memfd: (deleted)".to_owned()
     }
 
-    fn stat(
-        &self,
-        path: Option<&GuestPath>,
-        number: u64,
-        is_writable: bool,
-    ) -> Result<FileStat, Errno> {
-        match path {
-            Some(path) => Ok(stat_of(&rustix::fs::fstat(self)?, path, is_writable)),
+    fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
+        match at.path {
+            Some(path) => Ok(stat_of(&rustix::fs::fstat(self)?, path, at.is_writable)),
             None => Ok(FileStat {
                 size_bytes: self.metadata()?.len(),
-                ..special_stat(S_IFREG | 0o777, number)
+                ..special_stat(S_IFREG | 0o777, at.number)
             }),
         }
     }
@@ -75,19 +66,14 @@ impl Operations for File {
         Ok(self.metadata()?.len().wrapping_sub(position) as u32)
     }
 
-    fn held_bytes(
-        &self,
-        has_place: bool,
-        names: &SharedNames,
-        seen: &mut FxHashSet<(u64, u64)>,
-    ) -> u64 {
+    fn held_bytes(&self, has_place: bool, seen: &mut Seen<'_>) -> u64 {
         // Files of the host have no such seal.
         let is_sealed = || {
             let seals = fcntl_get_seals(self);
             seals.is_ok_and(|seals| seals.intersects(SealFlags::WRITE))
         };
-        match !has_place || names.may_hold(self) || is_sealed() {
-            true => memory_file_bytes(self, seen),
+        match !has_place || seen.names.may_hold(self) || is_sealed() {
+            true => seen.memory_file_bytes(self),
             false => 0,
         }
     }
@@ -107,7 +93,7 @@ impl Operations for File {
         let room = span.room(mem)?;
         let host = os.files.own::<File>(span.fd)?;
         let mut is_late = || {
-            let time = os.time_limit.as_mut();
+            let time = os.run.time_limit.as_mut();
             time.is_some_and(|time| time.left().is_zero())
         };
         let mut done = 0;
@@ -129,7 +115,7 @@ impl Operations for File {
     }
 
     fn write(os: &mut Linux, fd: u64, bytes: &[u8], offset: Option<u64>) -> Outcome {
-        let within = os.output_room(bytes.len() as u64)?;
+        let within = os.run.output_room(bytes.len() as u64)?;
         let (within, span) = os.room_in_file(fd, offset, within)?;
         let bytes = &bytes[..within as usize];
         let host = os.files.own::<File>(fd)?;
@@ -137,8 +123,8 @@ impl Operations for File {
             Some(offset) => retry(|| host.write_at(bytes, offset))?,
             None => retry(|| Write::write(host, bytes))?,
         };
-        os.spend_output(written as u64);
-        os.count_growth(span, written as u64);
+        os.run.spend_output(written as u64);
+        os.run.count_growth(span, written as u64);
         Ok(written as u64)
     }
 }

@@ -419,7 +419,7 @@ impl Linux {
             write_optional(mem, info, &taken.encode())?;
             return Ok(u64::from(taken.signal));
         }
-        if until.is_some_and(|until| until <= self.now_ns) {
+        if until.is_some_and(|until| until <= self.time.now_ns) {
             return Err(Errno::EAGAIN.into());
         }
         let what = "a signal (sigwait) that nobody can send";

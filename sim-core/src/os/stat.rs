@@ -5,6 +5,7 @@ use crate::host::sys::rustix::fs::Stat;
 use super::Linux;
 use super::abi::{BLOCK_BYTES, FileStat, FsStat, StatFormat};
 use super::errno::Errno;
+use super::kinds::Whereabouts;
 use super::paths::GuestPath;
 use super::procfs::Located;
 use super::record::Record;
@@ -119,8 +120,8 @@ impl Linux {
     /// With the owner of all files, and the date on which the run begins, which all their times are.
     fn filled(&self, stat: FileStat) -> FileStat {
         FileStat {
-            time_seconds: self.start_ns / NANOS_PER_SECOND,
-            owner: self.owner,
+            time_seconds: self.time.start_ns / NANOS_PER_SECOND,
+            owner: self.tree.owner,
             ..stat
         }
     }
@@ -139,7 +140,11 @@ impl Linux {
     pub(super) fn stat_descriptor(&self, fd: u64) -> Result<FileStat, Errno> {
         let file = self.files.get(fd)?;
         let number = file.number.unwrap_or(u64::from(fd as u32) + 1);
-        file.kind.stat(file.path.as_ref(), number, self.writable)
+        file.kind.stat(&Whereabouts {
+            path: file.path.as_ref(),
+            number,
+            is_writable: self.tree.writable,
+        })
     }
 
     fn stat_path(
@@ -179,7 +184,7 @@ impl Linux {
     fn stat_host(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<FileStat, Errno> {
         let place = self.resolve(dirfd, path, follow)?;
         let path = self.root()?.path_at(&place.entrance)?;
-        Ok(stat_of(&place.existing()?.stat, &path, self.writable))
+        Ok(stat_of(&place.existing()?.stat, &path, self.tree.writable))
     }
 
     pub(super) fn newfstatat(

@@ -76,9 +76,9 @@ impl Operations for Input {
 
     fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
         let room = span.room_in_order(mem)?;
-        let left = os.time_left();
+        let left = os.run.time_left();
         let buffer = mem.writable(span.addr, room.min(PIECE_BYTES))?;
-        Ok(os.streams.read(buffer, left)? as u64)
+        Ok(os.run.streams.read(buffer, left)? as u64)
     }
 }
 
@@ -96,15 +96,15 @@ impl Operations for Which {
     }
 
     fn write(os: &mut Linux, fd: u64, bytes: &[u8], offset: Option<u64>) -> Outcome {
-        let within = os.output_room(bytes.len() as u64)?;
+        let within = os.run.output_room(bytes.len() as u64)?;
         in_order(offset)?;
-        let left = os.time_left();
+        let left = os.run.time_left();
         let which = *os.files.own::<Which>(fd)?;
-        match os.streams.write(which, &bytes[..within as usize], left) {
+        match os.run.streams.write(which, &bytes[..within as usize], left) {
             Err(Errno::EPIPE) => Err(Unserved::Raises(Signal::Pipe, Errno::EPIPE)),
             written => {
                 let written = written? as u64;
-                os.spend_output(written);
+                os.run.spend_output(written);
                 Ok(written)
             }
         }

@@ -116,7 +116,7 @@ impl Linux {
         let mut buffer = vec![0; count.min(PIECE_BYTES) as usize];
         let mut done = 0;
         while done < count {
-            match self.in_time() {
+            match self.run.in_time() {
                 Err(errno) if done == 0 => return Err(errno.into()),
                 Err(_) => break,
                 Ok(()) => {}

@@ -26,13 +26,13 @@ const TRIES: u32 = 64;
 
 impl Linux {
     pub(super) fn root(&self) -> Result<&Root, Errno> {
-        self.root.as_ref().ok_or(Errno::ENOENT)
+        self.tree.root.as_ref().ok_or(Errno::ENOENT)
     }
 
     /// A change of the tree is asked for.
     pub(super) fn writable_root(&self) -> Result<&Root, Errno> {
         let root = self.root()?;
-        if self.writable {
+        if self.tree.writable {
             Ok(root)
         } else {
             Err(Errno::EROFS)
@@ -52,11 +52,11 @@ impl Linux {
             Some(_) => {}
         }
         // Made-up folders are looked at before.
-        if dirfd as i32 == AT_FDCWD && self.made_cwd.is_some() {
+        if dirfd as i32 == AT_FDCWD && self.tree.made_cwd.is_some() {
             return Err(Errno::EACCES);
         }
         if dirfd as i32 == AT_FDCWD {
-            return self.cwd.clone().ok_or(Errno::ENOENT);
+            return self.tree.cwd.clone().ok_or(Errno::ENOENT);
         }
         self.open_folder(dirfd)
     }
@@ -108,7 +108,7 @@ impl Linux {
             Located::Host(from, way) => (from, way),
             made => return Ok(self.open_made(made, flags, thread, mem)?),
         };
-        let mode = new_mode(mode, self.umask);
+        let mode = new_mode(mode, self.tree.umask);
         if let Some(name) = self.shared_name(&way) {
             return Ok(self.open_shared_name(name, flags, mode)?);
         }
@@ -200,7 +200,7 @@ impl Linux {
                 Err(Errno::EISDIR.into())
             } else {
                 self.permit(node, flags)?;
-                Ok(Kind::Directory(self.listings.open(node.folder()?)))
+                Ok(Kind::Directory(self.run.listings.open(node.folder()?)))
             };
         }
         if flags.directory {
@@ -238,8 +238,8 @@ impl Linux {
 
     /// Whether the process may open the file so.
     pub(super) fn permit(&self, node: &Node, flags: OpenFlags) -> Result<(), Errno> {
-        let mode = mode_of(&node.stat, self.writable);
-        let allowed = self.credentials.access(mode, self.owner, false);
+        let mode = mode_of(&node.stat, self.tree.writable);
+        let allowed = self.credentials.access(mode, self.tree.owner, false);
         let lacks = |wanted, bit| wanted && allowed & bit == 0;
         if lacks(flags.read, 4) || lacks(flags.write || flags.truncate, 2) {
             Err(Errno::EACCES)
@@ -290,10 +290,10 @@ impl Linux {
             Located::Host(from, way) => match self.resolve(from, &way, follow) {
                 Ok(place) if place.node.is_some() => {
                     let node = place.existing()?;
-                    if wanted & W_OK != 0 && !self.writable {
+                    if wanted & W_OK != 0 && !self.tree.writable {
                         return Err(Errno::EROFS);
                     }
-                    mode_of(&node.stat, self.writable)
+                    mode_of(&node.stat, self.tree.writable)
                 }
                 Ok(_) | Err(Errno::ENOENT) if self.names_program(dirfd, &path) => {
                     self.stat_located(&Located::Program)?.mode
@@ -304,7 +304,7 @@ impl Linux {
             made => self.stat_located(&made)?.mode,
         };
         let by_real = flags & AT_EACCESS == 0;
-        if wanted as u32 & !self.credentials.access(mode, self.owner, by_real) != 0 {
+        if wanted as u32 & !self.credentials.access(mode, self.tree.owner, by_real) != 0 {
             return Err(Errno::EACCES);
         }
         Ok(0)
@@ -312,7 +312,7 @@ impl Linux {
 
     /// The path of the working folder.
     pub(super) fn cwd_text(&self) -> Result<Vec<u8>, Errno> {
-        match (&self.made_cwd, &self.root, &self.cwd) {
+        match (&self.tree.made_cwd, &self.tree.root, &self.tree.cwd) {
             (Some(made), ..) => Ok(made.clone().into_bytes()),
             (None, Some(root), Some(folder)) => Ok(root.current_path(folder)?.text()),
             _ => Ok(b"/".to_vec()),
@@ -334,10 +334,10 @@ impl Linux {
         match self.locate(AT_FDCWD as u64, &path, true)? {
             Located::Host(dirfd, path) => {
                 let place = self.resolve(dirfd, &path, true)?;
-                self.cwd = Some(place.existing()?.folder()?);
-                self.made_cwd = None;
+                self.tree.cwd = Some(place.existing()?.folder()?);
+                self.tree.made_cwd = None;
             }
-            Located::Made(made) => self.made_cwd = Some(made.into_folder()?),
+            Located::Made(made) => self.tree.made_cwd = Some(made.into_folder()?),
             Located::Descriptor(fd) => return self.fchdir(fd),
             Located::Program | Located::ProgramOf(_) => return Err(Errno::ENOTDIR),
         }
@@ -353,17 +353,17 @@ impl Linux {
         if !self.may(capability::SYS_CHROOT) {
             return Err(Errno::EPERM);
         }
-        self.root = Some(self.root()?.moved(folder)?);
+        self.tree.root = Some(self.root()?.moved(folder)?);
         Ok(0)
     }
 
     pub(super) fn fchdir(&mut self, fd: u64) -> Result<u64, Errno> {
         if let Kind::MadeFolder(folder) = &self.files.get(fd)?.kind {
-            self.made_cwd = Some(folder.made().clone().into_folder()?);
+            self.tree.made_cwd = Some(folder.made().clone().into_folder()?);
             return Ok(0);
         }
-        self.cwd = Some(self.open_folder(fd)?);
-        self.made_cwd = None;
+        self.tree.cwd = Some(self.open_folder(fd)?);
+        self.tree.made_cwd = None;
         Ok(0)
     }
 
@@ -380,11 +380,11 @@ impl Linux {
         let Last::Name(name) = &entrance.last else {
             return Err(Errno::EEXIST);
         };
-        if !self.writable {
+        if !self.tree.writable {
             let exists = fs::statat(&entrance.folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
             return Err(if exists { Errno::EEXIST } else { Errno::EROFS });
         }
-        let mode = new_mode(mode, self.umask);
+        let mode = new_mode(mode, self.tree.umask);
         fs::mkdirat(&entrance.folder, name, mode)?;
         let node = Node::named(&entrance.folder, name)?;
         if node.is_dir() {

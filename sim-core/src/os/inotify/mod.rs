@@ -11,11 +11,12 @@ mod notices;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 pub(super) use self::notices::Subject;
 use super::Linux;
 use super::abi::OpenFlags;
+use super::account::Seen;
 use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
@@ -24,7 +25,6 @@ use super::outcome::{Outcome, Unserved};
 use super::paths::{Node, identity};
 use super::readiness::READABLE;
 use super::record::Record;
-use super::shared_names::SharedNames;
 use super::tree::AT_FDCWD;
 use crate::memory::Memory;
 use crate::process::Thread;
@@ -300,7 +300,7 @@ impl Operations for Inotify {
         Some(self.arrivals)
     }
 
-    fn held_bytes(&self, _: bool, _: &SharedNames, _: &mut FxHashSet<(u64, u64)>) -> u64 {
+    fn held_bytes(&self, _has_place: bool, _seen: &mut Seen<'_>) -> u64 {
         Inotify::held_bytes(self)
     }
 

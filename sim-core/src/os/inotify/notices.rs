@@ -241,8 +241,12 @@ impl Linux {
         let mut processes = std::iter::once(self).chain(self.other_processes());
         is_open
             || processes.any(|os| {
-                let is_folder = os.cwd.as_ref().is_some_and(|folder| is_it(folder.as_fd()));
-                is_folder || os.mappings.holds(wanted)
+                let is_folder = os
+                    .tree
+                    .cwd
+                    .as_ref()
+                    .is_some_and(|folder| is_it(folder.as_fd()));
+                is_folder || os.space.mappings.holds(wanted)
             })
     }
 

@@ -92,7 +92,7 @@ impl Linux {
         let text = mem.readable(message.wrapping_add(8), size)?;
         self.check_room(size + RECORD_BYTES, Errno::ENOMEM)?;
         let (now, pid) = (self.date_seconds(), self.pid);
-        let has_waited = self.resumed.is_some();
+        let has_waited = self.call.resumed.is_some();
         let entry = match self.family.ipc.queues.get(id) {
             Err(_) if has_waited => return Err(Errno::EIDRM.into()),
             entry => entry?,
@@ -126,7 +126,7 @@ impl Linux {
             return Err(Errno::ENOSYS.into());
         }
         let (now, pid) = (self.date_seconds(), self.pid);
-        let has_waited = self.resumed.is_some();
+        let has_waited = self.call.resumed.is_some();
         let entry = match self.family.ipc.queues.get(id) {
             Err(_) if has_waited => return Err(Errno::EIDRM.into()),
             entry => entry?,

@@ -168,7 +168,7 @@ impl Linux {
             at => Some(self.wait_end_ns(TimeFormat::Nanoseconds.read(mem, at)?)),
         };
         let (pid, now) = (self.pid, self.date_seconds());
-        let has_waited = self.resumed.is_some();
+        let has_waited = self.call.resumed.is_some();
         let entry = match self.family.ipc.semaphores.get(id) {
             Err(_) if has_waited => return Err(Errno::EIDRM.into()),
             entry => entry?,
@@ -196,7 +196,7 @@ impl Linux {
             }
             Err(Undone::Fails(errno)) => Err(errno.into()),
             Err(Undone::Waits(false)) => Err(Errno::EAGAIN.into()),
-            Err(Undone::Waits(true)) if until.is_some_and(|until| until <= self.now_ns) => {
+            Err(Undone::Waits(true)) if until.is_some_and(|until| until <= self.time.now_ns) => {
                 Err(Errno::EAGAIN.into())
             }
             Err(Undone::Waits(true)) => Err(Unserved::wait(WaitFor::File(WAITS), until)),

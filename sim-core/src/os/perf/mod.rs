@@ -243,7 +243,9 @@ impl Linux {
     }
 
     fn refuses(&mut self, what: &str) -> Errno {
-        self.warn_once(&format!("perf_event_open is refused (EOPNOTSUPP): {what}"));
+        self.run
+            .warnings
+            .once(&format!("perf_event_open is refused (EOPNOTSUPP): {what}"));
         Errno::EOPNOTSUPP
     }
 
@@ -263,7 +265,7 @@ impl Linux {
             (CACHE, _) => Counts::of_cache(config),
             _ => None,
         };
-        let why = match (of_machine, self.offered_events) {
+        let why = match (of_machine, self.samplers.offered) {
             (Some((counts, _)), OfferedEvents::All) => return Ok(counts),
             (Some((counts, true)), OfferedEvents::Branches) => return Ok(counts),
             (Some(_), OfferedEvents::None) => {
@@ -276,7 +278,7 @@ impl Linux {
                 "is not counted; cycles, instructions, clocks, branches, and reads and writes of level 1 caches and TLBs are"
             }
         };
-        self.warn_once(&format!(
+        self.run.warnings.once(&format!(
             "perf_event_open is refused (ENOENT): event {config:#x} of type {kind} {why}"
         ));
         Err(Errno::ENOENT)
@@ -284,7 +286,7 @@ impl Linux {
 
     /// Says which events the machine counts for each thread, beside cycles, instructions and time.
     pub fn offer_events(&mut self, offered: OfferedEvents) {
-        self.offered_events = offered;
+        self.samplers.offered = offered;
     }
 
     pub(super) fn perf_file(&self, fd: u64) -> Result<Option<PerfFile>, Errno> {
@@ -297,21 +299,21 @@ impl Linux {
     /// The counters of a thread of this process that an event counts for, if it is the caller or waits for its turn.
     fn counters_of(&mut self, tid: u32, caller: &Thread) -> Result<Now, Errno> {
         if tid == caller.tid {
-            return Ok(Now::of(caller, self.now_ns));
+            return Ok(Now::of(caller, self.time.now_ns));
         }
         if let Some(parked) = self.threads.parked(tid) {
-            return Ok(Now::of(parked, self.now_ns));
+            return Ok(Now::of(parked, self.time.now_ns));
         }
         if self.threads.processors_of(tid).is_none() {
             if self.other_processes().any(|other| other.threads.has(tid)) {
-                self.warn_once(
+                self.run.warnings.once(
                     "perf_event_open is refused (ESRCH): events count for threads of the process that opens them, and for \
                      no other process",
                 );
             }
             return Err(Errno::ESRCH);
         }
-        self.warn_once(
+        self.run.warnings.once(
             "perf_event_open and reads of its events are refused (EBUSY) while the thread that they count for runs on \
              another processor",
         );

@@ -1,7 +1,7 @@
 //! `execve`: what the new program gets, and what the process forgets (Linux `fs/exec.c`).
 
 use super::super::errno::Errno;
-use super::super::memory::Heap;
+use super::super::memory::AddressSpace;
 use super::super::outcome::{Outcome, Returned};
 use super::super::procfs::Located;
 use super::super::signals::SIG_IGN;
@@ -75,7 +75,7 @@ impl Linux {
         (args, env): (u64, u64),
     ) -> Outcome<Returned> {
         if let ProcessRule::Refused(what) = self.family.rule {
-            self.warn_once(&format!(
+            self.run.warnings.once(&format!(
                 "execve is refused (ENOSYS): {what} has one program; run it functionally, or timed by the \
                  cycle-driven core, without profilers, productions and sampling"
             ));
@@ -97,7 +97,9 @@ impl Linux {
             Err(refused) => {
                 let Refused { errno, cause, .. } = *refused;
                 if let Some(cause) = cause {
-                    self.warn_once(&format!("execve is refused ({errno:?}): {cause}"));
+                    self.run
+                        .warnings
+                        .once(&format!("execve is refused ({errno:?}): {cause}"));
                 }
                 return Err(errno.into());
             }
@@ -135,7 +137,9 @@ impl Linux {
 
     /// The program cannot run for want of memory: the call fails.
     pub(crate) fn refuse_execution(&mut self, thread: &mut Thread, cause: &LoadError) {
-        self.warn_once(&format!("execve is refused (ENOMEM): {cause}"));
+        self.run
+            .warnings
+            .once(&format!("execve is refused (ENOMEM): {cause}"));
         self.abi.set_result(&mut thread.hart, Err(Errno::ENOMEM));
     }
 
@@ -154,11 +158,11 @@ impl Linux {
         self.files.close_all(true);
         self.end_watches();
         self.wake_on_files();
-        self.exe.clone_from(&execution.found.exe);
-        self.file_name.clone_from(&execution.given.file_name);
-        self.heap = Heap::new(heap_start);
-        self.mappings = Default::default();
-        self.locks = Default::default();
+        self.program.exe.clone_from(&execution.found.exe);
+        self.program
+            .file_name
+            .clone_from(&execution.given.file_name);
+        self.space = AddressSpace::new(heap_start);
         self.signals.reset_handlers();
         self.credentials.execute();
         self.timers = Timers::at_exec(&self.timers);

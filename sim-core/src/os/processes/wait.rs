@@ -164,7 +164,7 @@ impl Linux {
         {
             child.change = None;
         } else if let Some(child) = members.remove(&pid) {
-            self.children_ns += child.used_ns;
+            self.state.children_ns += child.used_ns;
         }
     }
 

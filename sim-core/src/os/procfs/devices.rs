@@ -8,26 +8,20 @@ use crate::os::Linux;
 use crate::os::abi::FileStat;
 use crate::os::duplicate::DuplicateError;
 use crate::os::errno::Errno;
-use crate::os::kinds::{Kind, Operations, Span};
+use crate::os::kinds::{Kind, Operations, Span, Whereabouts};
 use crate::os::outcome::Outcome;
-use crate::os::paths::GuestPath;
 use crate::os::stat::{S_IFIFO, special_stat};
 use crate::process::Thread;
 
 impl Operations for Device {
-    fn stat(
-        &self,
-        path: Option<&GuestPath>,
-        number: u64,
-        _is_writable: bool,
-    ) -> Result<FileStat, Errno> {
-        let path = path.and_then(|path| String::from_utf8(path.text()).ok());
+    fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
+        let path = at.path.and_then(|path| String::from_utf8(path.text()).ok());
         let made = path.and_then(|path| {
             let node = tree::node(&path)?;
             Some(stat(&Made { path, node }))
         });
         // Without a path it stands for a pipe that a copy of the program does not have.
-        Ok(made.unwrap_or_else(|| special_stat(S_IFIFO | 0o600, number)))
+        Ok(made.unwrap_or_else(|| special_stat(S_IFIFO | 0o600, at.number)))
     }
 
     fn seek(&mut self, _offset: i64, _whence: u64) -> Result<u64, Errno> {
@@ -43,7 +37,7 @@ impl Operations for Device {
         match os.files.own::<Device>(span.fd)? {
             Device::Null | Device::Terminal => return Ok(0),
             Device::Zero | Device::Full => mem.writable(span.addr, room)?.fill(0),
-            Device::Random | Device::Urandom => os.random.fill(mem.writable(span.addr, room)?),
+            Device::Random | Device::Urandom => os.run.random.fill(mem.writable(span.addr, room)?),
         }
         Ok(room)
     }

@@ -36,13 +36,13 @@ impl Linux {
             Located::Descriptor(fd) => return self.open_again(fd, flags),
             Located::Program => {
                 check_existing(flags, S_IFREG | 0o555)?;
-                let file = self.program_file(self.started.clone())?;
-                (Kind::File(file), self.exe.clone())
+                let file = self.program_file(self.program.started.clone())?;
+                (Kind::File(file), self.program.exe.clone())
             }
             Located::ProgramOf(pid) => {
                 check_existing(flags, S_IFREG | 0o555)?;
                 let (os, _) = self.parked_process(pid).ok_or(Errno::ENOENT)?;
-                let (started, exe) = (os.started.clone(), os.exe.clone());
+                let (started, exe) = (os.program.started.clone(), os.program.exe.clone());
                 (Kind::File(self.program_file(started)?), exe)
             }
             Located::Made(made) => {
@@ -125,7 +125,7 @@ impl Linux {
 
     /// Whether a path that is not there is the program's own.
     pub(in crate::os) fn names_program(&self, dirfd: u64, path: &[u8]) -> bool {
-        let base = match (path.first(), &self.root, &self.cwd) {
+        let base = match (path.first(), &self.tree.root, &self.tree.cwd) {
             (Some(b'/'), ..) => Vec::new(),
             (Some(_), Some(root), Some(folder)) if dirfd as i32 == crate::os::tree::AT_FDCWD => {
                 root.current_path(folder)
@@ -135,7 +135,7 @@ impl Linux {
             (Some(_), None, _) => Vec::new(),
             _ => return false,
         };
-        crate::os::paths::joined(&base, path) == self.exe
+        crate::os::paths::joined(&base, path) == self.program.exe
     }
 
     /// The names in a made-up folder and what they are.
@@ -174,8 +174,8 @@ impl Linux {
         Ok(match link {
             Link::Path(target) => target.into(),
             Link::Own => self.pid.to_string().into_bytes(),
-            Link::OwnThread => format!("{}/task/{}", self.pid, self.caller).into_bytes(),
-            Link::Program => of?.exe.clone(),
+            Link::OwnThread => format!("{}/task/{}", self.pid, self.call.caller).into_bytes(),
+            Link::Program => of?.program.exe.clone(),
             Link::WorkingFolder => of?.cwd_text()?,
             Link::Root => b"/".to_vec(),
             Link::Descriptor(fd) => {
@@ -206,10 +206,10 @@ impl Linux {
                 os.stat_located(&Located::Program)
             }
             Located::Program => {
-                let started = self.started.as_ref().ok_or(Errno::ENOENT)?;
+                let started = self.program.started.as_ref().ok_or(Errno::ENOENT)?;
                 Ok(FileStat {
                     device: DEVICE,
-                    inode: GuestPath::new(&self.exe).inode(),
+                    inode: GuestPath::new(&self.program.exe).inode(),
                     mode: S_IFREG | 0o555,
                     links: 1,
                     rdev: 0,

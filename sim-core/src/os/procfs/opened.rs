@@ -1,21 +1,18 @@
 //! Made-up files and folders behind descriptors: reading and listing them.
 
-use rustc_hash::FxHashSet;
-
 use super::locate::Made;
 use super::tree::{Device, Node, Text};
 use crate::memory::Memory;
 use crate::os::Linux;
 use crate::os::abi::{BLOCK_BYTES, FileStat, FsStat};
-use crate::os::account::ENTRY_BYTES;
+use crate::os::account::{ENTRY_BYTES, Seen};
 use crate::os::duplicate::DuplicateError;
 use crate::os::errno::Errno;
 use crate::os::files::{folder_target, whence};
-use crate::os::kinds::{Kind, Operations, Span};
+use crate::os::kinds::{Kind, Operations, Span, Whereabouts};
 use crate::os::listing::Entry;
 use crate::os::outcome::Outcome;
 use crate::os::paths::{Folder, GuestPath};
-use crate::os::shared_names::SharedNames;
 use crate::os::stat::{FILE_SYSTEM, S_IFCHR, S_IFDIR, S_IFLNK, S_IFREG};
 use crate::process::Thread;
 
@@ -108,7 +105,7 @@ impl MadeFolder {
 }
 
 impl Operations for MadeText {
-    fn stat(&self, _: Option<&GuestPath>, _: u64, _: bool) -> Result<FileStat, Errno> {
+    fn stat(&self, _at: &Whereabouts) -> Result<FileStat, Errno> {
         Ok(stat(&self.made))
     }
 
@@ -127,7 +124,7 @@ impl Operations for MadeText {
         Ok(self.position)
     }
 
-    fn held_bytes(&self, _: bool, _: &SharedNames, _: &mut FxHashSet<(u64, u64)>) -> u64 {
+    fn held_bytes(&self, _has_place: bool, _seen: &mut Seen<'_>) -> u64 {
         self.content.capacity() as u64
     }
 
@@ -151,7 +148,7 @@ impl Operations for MadeText {
 }
 
 impl Operations for MadeFolder {
-    fn stat(&self, _: Option<&GuestPath>, _: u64, _: bool) -> Result<FileStat, Errno> {
+    fn stat(&self, _at: &Whereabouts) -> Result<FileStat, Errno> {
         Ok(stat(&self.made))
     }
 
@@ -170,7 +167,7 @@ impl Operations for MadeFolder {
         Ok(self.position as u64)
     }
 
-    fn held_bytes(&self, _: bool, _: &SharedNames, _: &mut FxHashSet<(u64, u64)>) -> u64 {
+    fn held_bytes(&self, _has_place: bool, _seen: &mut Seen<'_>) -> u64 {
         self.names.len() as u64 * ENTRY_BYTES
     }
 

@@ -72,7 +72,7 @@ pub(super) struct Received {
 impl Linux {
     /// How long a call on a socket waits to receive (`SO_RCVTIMEO`), in nanoseconds.
     pub(super) fn receive_timeout(&self, id: u64) -> Result<Option<u64>, Errno> {
-        Ok(lock(&self.network).get(id)?.receive_timeout_ns)
+        Ok(lock(&self.run.network).get(id)?.receive_timeout_ns)
     }
 
     pub(in crate::os) fn sendto(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
@@ -85,7 +85,7 @@ impl Linux {
         let [fd, at, flags, ..] = *a;
         let (id, _) = self.socket_of(fd)?;
         let header = Header::read(mem, at)?;
-        let is_begun = self.resumed.is_some_and(|resumed| resumed.done > 0);
+        let is_begun = self.call.resumed.is_some_and(|resumed| resumed.done > 0);
         let mut rights = match is_begun {
             // They went with the first piece.
             true => Vec::new(),
@@ -160,7 +160,7 @@ impl Linux {
         }
         let waits = waits && flags & flag::DONT_WAIT == 0;
         let (family, style, is_connected) = {
-            let mut network = lock(&self.network);
+            let mut network = lock(&self.run.network);
             let socket = network.get(id)?;
             (socket.family, socket.style, socket.is_connected())
         };
@@ -185,7 +185,7 @@ impl Linux {
             }
             let bytes = gather(mem, vectors, 0, total)?;
             self.charge(total, Errno::ENOBUFS)?;
-            let sent = lock(&self.network).send_message(id, to.as_ref(), &bytes, rights);
+            let sent = lock(&self.run.network).send_message(id, to.as_ref(), &bytes, rights);
             return self.or_wait(sent.map(|n| n as u64), waits, None, NO_ROOM);
         }
         self.send_stream(mem, id, vectors, (waits, signals), rights)
@@ -201,7 +201,11 @@ impl Linux {
         rights: &mut Vec<usize>,
     ) -> Outcome {
         let total: u64 = vectors.iter().map(|(_, len)| len).sum();
-        let mut done = self.resumed.map_or(0, |resumed| resumed.done).min(total);
+        let mut done = self
+            .call
+            .resumed
+            .map_or(0, |resumed| resumed.done)
+            .min(total);
         loop {
             let bytes = gather(mem, vectors, done, (total - done).min(ROOM_BYTES as u64));
             let sent = match bytes {
@@ -231,7 +235,7 @@ impl Linux {
         rights: &mut Vec<usize>,
     ) -> Outcome {
         self.charge(bytes.len() as u64, Errno::ENOBUFS)?;
-        match lock(&self.network).send_bytes(id, bytes, rights) {
+        match lock(&self.run.network).send_bytes(id, bytes, rights) {
             Err(Errno::EPIPE) if signals => Err(Unserved::Raises(Signal::Pipe, Errno::EPIPE)),
             sent => Ok(sent? as u64),
         }
@@ -240,12 +244,12 @@ impl Linux {
     /// `write` on a socket, as far as there is room.
     pub(super) fn write_socket(&mut self, fd: u64, bytes: &[u8]) -> Outcome {
         let (id, waits) = self.socket_of(fd)?;
-        let style = lock(&self.network).get(id)?.style;
+        let style = lock(&self.run.network).get(id)?.style;
         let sent = if style == Style::Stream {
             self.send_piece(id, bytes, true, &mut Vec::new())
         } else {
             self.charge(bytes.len() as u64, Errno::ENOBUFS)?;
-            let sent = lock(&self.network).send_message(id, None, bytes, &mut Vec::new());
+            let sent = lock(&self.run.network).send_message(id, None, bytes, &mut Vec::new());
             sent.map(|count| count as u64).map_err(Unserved::from)
         };
         self.or_wait(sent, waits, None, NO_ROOM)
@@ -257,7 +261,7 @@ impl Linux {
         let mut received = self.receive(mem, fd, &vectors, flags)?;
         self.files.release(std::mem::take(&mut received.rights));
         let (id, _) = self.socket_of(fd)?;
-        let family = lock(&self.network).get(id)?.family;
+        let family = lock(&self.run.network).get(id)?.family;
         if let Some(from) = &received.from {
             Linux::write_name(mem, name, name_len, from, family)?;
         } else if name != 0 {
@@ -275,7 +279,7 @@ impl Linux {
         let at_exec = flags & flag::CLOSED_AT_EXEC;
         let (used, is_control_cut) = self.hand_out(mem, rights, header.control, at_exec != 0);
         let (id, _) = self.socket_of(fd)?;
-        let family = lock(&self.network).get(id)?.family;
+        let family = lock(&self.run.network).get(id)?.family;
         let name = match &received.from {
             Some(from) if header.name != 0 => from.encode(family),
             _ => Vec::new(),
@@ -313,10 +317,10 @@ impl Linux {
         }
         let peeks = flags & flag::PEEK != 0;
         let timeout = self.receive_timeout(id)?;
-        let style = lock(&self.network).get(id)?.style;
+        let style = lock(&self.run.network).get(id)?.style;
         let (room, total) = room_of(mem, vectors)?;
         if style != Style::Stream {
-            let message = lock(&self.network).receive_message(id, peeks);
+            let message = lock(&self.run.network).receive_message(id, peeks);
             let message = self.or_wait(message, waits, timeout, NO_DATA)?;
             let Some(message) = message else {
                 return Ok(Received {
@@ -340,12 +344,16 @@ impl Linux {
                 rights,
             });
         }
-        let before = self.resumed.map_or(0, |resumed| resumed.done).min(total);
+        let before = self
+            .call
+            .resumed
+            .map_or(0, |resumed| resumed.done)
+            .min(total);
         let mut done = before;
         let mut buffer = vec![0; (room - before.min(room)).min(ROOM_BYTES as u64) as usize];
         let count = match total - before {
             0 => Ok((0, Vec::new())),
-            _ => lock(&self.network).receive_bytes(id, &mut buffer, peeks),
+            _ => lock(&self.run.network).receive_bytes(id, &mut buffer, peeks),
         };
         let mut rights = Vec::new();
         let count = match count {

@@ -29,9 +29,9 @@ use super::descriptors::{Kind, OpenFile};
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::gate::DescriptorKind;
-use super::kinds::{Operations, Span, in_order};
+use super::kinds::{Operations, Span, Whereabouts, in_order};
 use super::outcome::{Outcome, Unserved};
-use super::paths::{GuestPath, Last, Node, identity};
+use super::paths::{Last, Node, identity};
 use super::readiness::{READABLE, WRITABLE};
 use super::record::Record;
 use super::stat::{S_IFSOCK, special_stat};
@@ -72,13 +72,8 @@ impl Operations for SocketEnd {
         format!("socket:[{number}]")
     }
 
-    fn stat(
-        &self,
-        _path: Option<&GuestPath>,
-        number: u64,
-        _is_writable: bool,
-    ) -> Result<FileStat, Errno> {
-        Ok(special_stat(S_IFSOCK | 0o777, number))
+    fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
+        Ok(special_stat(S_IFSOCK | 0o777, at.number))
     }
 
     fn bytes_to_read(&self) -> Result<u32, Errno> {
@@ -136,7 +131,7 @@ fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
 impl Linux {
     pub(in crate::os) fn socket(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let (family, style, flags) = self.socket_kind(a)?;
-        let id = lock(&self.network).create(family, style)?;
+        let id = lock(&self.run.network).create(family, style)?;
         self.open_socket(id, flags)
     }
 
@@ -151,9 +146,9 @@ impl Linux {
         }
         let mut ids = [0; 2];
         for id in &mut ids {
-            *id = lock(&self.network).create(family, style)?;
+            *id = lock(&self.run.network).create(family, style)?;
         }
-        lock(&self.network).join(ids[0], ids[1])?;
+        lock(&self.run.network).join(ids[0], ids[1])?;
         let first = self.open_socket(ids[0], flags);
         let second = self.open_socket(ids[1], flags);
         let pair = match (first, second) {
@@ -219,12 +214,12 @@ impl Linux {
 
     /// Bytes that the host keeps for sockets.
     pub(super) fn sockets_bytes(&self) -> u64 {
-        lock(&self.network).held_bytes()
+        lock(&self.run.network).held_bytes()
     }
 
     fn open_socket(&mut self, id: u64, flags: OpenFlags) -> Result<u64, Errno> {
         let end = SocketEnd {
-            network: Arc::clone(&self.network),
+            network: Arc::clone(&self.run.network),
             id,
         };
         let number = Some(self.files.fresh_number());
@@ -257,7 +252,7 @@ impl Linux {
         let end = timeout_ns.map(|timeout| self.wait_end_ns(timeout));
         match result.map_err(Into::into) {
             Err(Unserved::Fails(Errno::EAGAIN))
-                if waits && end.is_none_or(|end| end > self.now_ns) =>
+                if waits && end.is_none_or(|end| end > self.time.now_ns) =>
             {
                 Err(Unserved::wait(WaitFor::File(what), end))
             }
@@ -319,7 +314,7 @@ impl Linux {
 
     fn try_bind(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
-        let family = lock(&self.network).get(id)?.family;
+        let family = lock(&self.run.network).get(id)?.family;
         let name = match self.read_name(mem, a[1], a[2], family)? {
             Wanted::Nothing => return Err(Errno::EAFNOSUPPORT),
             // Linux makes up a name of five digits.
@@ -329,13 +324,13 @@ impl Linux {
             }
             Wanted::Name(name) => name,
             Wanted::Path(path) => {
-                if lock(&self.network).get(id)?.local != Name::None {
+                if lock(&self.run.network).get(id)?.local != Name::None {
                     return Err(Errno::EINVAL);
                 }
                 self.make_socket_file(path)?
             }
         };
-        lock(&self.network).bind(id, name)?;
+        lock(&self.run.network).bind(id, name)?;
         Ok(0)
     }
 
@@ -349,7 +344,7 @@ impl Linux {
             return Err(Errno::EADDRINUSE);
         }
         self.writable_root()?;
-        let mode = new_mode(0o777, self.umask);
+        let mode = new_mode(0o777, self.tree.umask);
         mknodat(&entrance.folder, name, FileType::Socket, mode, 0).map_err(|errno| {
             match Errno::from(errno) {
                 Errno::EEXIST => Errno::EADDRINUSE,
@@ -362,13 +357,13 @@ impl Linux {
 
     pub(in crate::os) fn listen(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
-        lock(&self.network).listen(id, a[1]).map(|()| 0)
+        lock(&self.run.network).listen(id, a[1]).map(|()| 0)
     }
 
     pub(in crate::os) fn connect(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let (id, waits) = self.socket_of(a[0])?;
         let (family, style) = {
-            let mut network = lock(&self.network);
+            let mut network = lock(&self.run.network);
             let socket = network.get(id)?;
             (socket.family, socket.style)
         };
@@ -376,7 +371,7 @@ impl Linux {
             Wanted::Nothing if style != Style::Datagram => return Err(Errno::EINVAL.into()),
             wanted => self.name_of(wanted)?,
         };
-        let done = lock(&self.network).connect(id, name, waits);
+        let done = lock(&self.run.network).connect(id, name, waits);
         self.or_wait(
             done,
             waits,
@@ -391,7 +386,7 @@ impl Linux {
         let flags = self.socket_flags(u64::from(flags as u32))?;
         let (id, waits) = self.socket_of(a[0])?;
         let timeout = self.receive_timeout(id)?;
-        let accepted = lock(&self.network).accept(id);
+        let accepted = lock(&self.run.network).accept(id);
         let accepted = self.or_wait(
             accepted,
             waits,
@@ -399,7 +394,7 @@ impl Linux {
             "a connection that only it can make",
         )?;
         let (family, remote) = {
-            let mut network = lock(&self.network);
+            let mut network = lock(&self.run.network);
             let socket = network.get(accepted)?;
             (socket.family, socket.remote.clone())
         };
@@ -417,7 +412,7 @@ impl Linux {
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
-        let mut network = lock(&self.network);
+        let mut network = lock(&self.run.network);
         let socket = network.get(id)?;
         mem.writable(a[1], 1)?;
         Linux::write_name(mem, a[1], a[2], &socket.local, socket.family).map(|()| 0)
@@ -429,7 +424,7 @@ impl Linux {
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
-        let mut network = lock(&self.network);
+        let mut network = lock(&self.run.network);
         let socket = network.get(id)?;
         if !socket.is_connected() {
             return Err(Errno::ENOTCONN);
@@ -445,6 +440,8 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         // SHUT_RD, SHUT_WR, SHUT_RDWR
-        lock(&self.network).shut(id, how != 1, how != 0).map(|()| 0)
+        lock(&self.run.network)
+            .shut(id, how != 1, how != 0)
+            .map(|()| 0)
     }
 }

@@ -151,7 +151,7 @@ impl Linux {
     ) -> Outcome<Returned> {
         let flags = request.flags;
         if self.threads.is_full() {
-            self.warn_once(
+            self.run.warnings.once(
                 "a thread is refused (EAGAIN): the program has as many as it may have; --max-threads allows more",
             );
             return Err(Errno::EAGAIN.into());

@@ -163,10 +163,10 @@ impl Linux {
         bits: u32,
     ) -> Outcome {
         let is_absolute = operation & !(PRIVATE | CLOCK_REALTIME) == WAIT_BITSET;
-        if let Some(resumed) = self.resumed {
+        if let Some(resumed) = self.call.resumed {
             return match resumed.until_ns {
                 _ if resumed.is_woken => Ok(0),
-                Some(until) if until <= self.now_ns => Err(Errno::ETIMEDOUT.into()),
+                Some(until) if until <= self.time.now_ns => Err(Errno::ETIMEDOUT.into()),
                 // While it looked, for a signal, it could not be woken.
                 _ if mem.read::<4>(addr)? as u32 != value as u32 => Err(Errno::EAGAIN.into()),
                 until => Err(Unserved::wait(WaitFor::Futex { addr, bits }, until)),
@@ -176,14 +176,14 @@ impl Linux {
             0 => None,
             at if !is_absolute => {
                 let nanos = TimeFormat::Nanoseconds.read(mem, at)?;
-                Some(self.now_ns.saturating_add(nanos))
+                Some(self.time.now_ns.saturating_add(nanos))
             }
             at => self.futex_end(mem, at, operation & CLOCK_REALTIME != 0)?,
         };
         if mem.read::<4>(addr)? as u32 != value as u32 {
             return Err(Errno::EAGAIN.into());
         }
-        if until.is_some_and(|until| until <= self.now_ns) {
+        if until.is_some_and(|until| until <= self.time.now_ns) {
             return Err(Errno::ETIMEDOUT.into());
         }
         Err(Unserved::wait(WaitFor::Futex { addr, bits }, until))
@@ -191,14 +191,14 @@ impl Linux {
 
     /// The end of a wait at an absolute time, which lies at `at`, in simulated nanoseconds; a null address is none.
     fn futex_end(&self, mem: &Memory, at: u64, is_realtime: bool) -> Result<Option<u64>, Errno> {
-        if let Some(resumed) = self.resumed {
+        if let Some(resumed) = self.call.resumed {
             return Ok(resumed.until_ns);
         }
         if at == 0 {
             return Ok(None);
         }
         let nanos = TimeFormat::Nanoseconds.read(mem, at)?;
-        let epoch_ns = if is_realtime { self.start_ns } else { 0 };
+        let epoch_ns = if is_realtime { self.time.start_ns } else { 0 };
         Ok(Some(nanos.saturating_sub(epoch_ns)))
     }
 

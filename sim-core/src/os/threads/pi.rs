@@ -123,7 +123,7 @@ impl Linux {
         until: Option<u64>,
         tries: bool,
     ) -> Outcome {
-        if self.resumed.is_some_and(|resumed| resumed.is_woken) {
+        if self.call.resumed.is_some_and(|resumed| resumed.is_woken) {
             // The one that gave the lock back has written the word.
             return Ok(0);
         }
@@ -137,7 +137,7 @@ impl Linux {
         until: Option<u64>,
         (tries, is_moved): (bool, bool),
     ) -> Outcome {
-        let tid = self.caller;
+        let tid = self.call.caller;
         let Some(owner) = self.take_lock(mem, addr, tid, 0)? else {
             return Ok(0);
         };
@@ -147,7 +147,7 @@ impl Linux {
         if self.waits_for_itself(owner, tid) {
             return Err(Errno::EDEADLK.into());
         }
-        if until.is_some_and(|until| until <= self.now_ns) {
+        if until.is_some_and(|until| until <= self.time.now_ns) {
             return Err(Errno::ETIMEDOUT.into());
         }
         let waits_for = WaitFor::Lock {
@@ -198,11 +198,11 @@ impl Linux {
     /// `FUTEX_UNLOCK_PI`
     pub(super) fn futex_unlock(&mut self, mem: &mut Memory, addr: u64) -> Outcome {
         let word = mem.read::<4>(addr)? as u32;
-        if word & FUTEX_TID != self.caller {
+        if word & FUTEX_TID != self.call.caller {
             return Err(Errno::EPERM.into());
         }
         match self.owner_of_lock(addr) {
-            Some(owner) if owner != self.caller => return Err(Errno::EINVAL.into()),
+            Some(owner) if owner != self.call.caller => return Err(Errno::EINVAL.into()),
             Some(_) => self.hand_on(mem, addr, 0)?,
             None if self.threads.is_waited_otherwise(addr) => return Err(Errno::EINVAL.into()),
             None => mem.write_bytes(addr, &[0; 4])?,
@@ -267,11 +267,11 @@ impl Linux {
         if addr == lock || lock % 4 != 0 {
             return Err(Errno::EINVAL.into());
         }
-        if let Some(resumed) = self.resumed {
+        if let Some(resumed) = self.call.resumed {
             if resumed.is_woken {
                 return Ok(0);
             }
-            if until.is_some_and(|until| until <= self.now_ns) {
+            if until.is_some_and(|until| until <= self.time.now_ns) {
                 return Err(Errno::ETIMEDOUT.into());
             }
             if matches!(resumed.waits_for, WaitFor::Lock { .. }) {
@@ -281,7 +281,7 @@ impl Linux {
         if mem.read::<4>(addr)? as u32 != value as u32 {
             return Err(Errno::EAGAIN.into());
         }
-        if until.is_some_and(|until| until <= self.now_ns) {
+        if until.is_some_and(|until| until <= self.time.now_ns) {
             return Err(Errno::ETIMEDOUT.into());
         }
         Err(Unserved::wait(WaitFor::Move { addr, lock }, until))
@@ -343,8 +343,8 @@ impl Linux {
         let mut held = self.threads.pi.owned_by(tid);
         for os in self.other_processes() {
             for at in os.threads.pi.owned_by(tid) {
-                if let Some((file, place)) = os.mappings.shared_place(at) {
-                    held.extend(self.mappings.addresses_of(file, place).first());
+                if let Some((file, place)) = os.space.mappings.shared_place(at) {
+                    held.extend(self.space.mappings.addresses_of(file, place).first());
                 }
             }
         }

@@ -123,8 +123,8 @@ pub(crate) struct Resumed {
 impl Linux {
     /// The end of a wait of `nanos` that the current call asks for; if it has waited already, as it was then.
     pub(in super::super) fn wait_end_ns(&self, nanos: u64) -> u64 {
-        let resumed = self.resumed.and_then(|resumed| resumed.until_ns);
-        resumed.unwrap_or_else(|| self.now_ns.saturating_add(nanos))
+        let resumed = self.call.resumed.and_then(|resumed| resumed.until_ns);
+        resumed.unwrap_or_else(|| self.time.now_ns.saturating_add(nanos))
     }
 
     /// The current call has asked to wait: parks its thread, or ends the wait at once if a signal does.
@@ -140,7 +140,7 @@ impl Linux {
         if let Some(action_restarts) = self.interrupting(thread)
             && !self.is_stopped()
         {
-            self.gathers = None;
+            self.state.gathers = None;
             if blocked.done > 0 {
                 self.abi.set_result(&mut thread.hart, Ok(blocked.done));
             } else if blocked.waits_for.is_restarted(action_restarts) && call.is_restarted() {
@@ -164,14 +164,14 @@ impl Linux {
         match thread.blocked.take() {
             None => self.end_call(thread, mem).into(),
             Some(blocked) => {
-                self.resumed = Some(Resumed {
+                self.call.resumed = Some(Resumed {
                     waits_for: blocked.waits_for,
                     until_ns: blocked.until_ns,
                     is_woken: blocked.is_woken,
                     done: blocked.done,
                 });
                 let result = self.serve_call(thread, mem);
-                self.resumed = None;
+                self.call.resumed = None;
                 result
             }
         }
@@ -202,24 +202,24 @@ impl Linux {
 
     /// Nobody ever runs again.
     pub(crate) fn stop_for_deadlock(&mut self) {
-        self.stop = Some(StopReason::Deadlock {
+        self.run.stop = Some(StopReason::Deadlock {
             waits_for: self.what_threads_wait_for(),
         });
     }
 
     /// Simulated time at the current call, in nanoseconds.
     pub(crate) fn now_ns(&self) -> u64 {
-        self.now_ns
+        self.time.now_ns
     }
 
     /// Simulated time is `now_ns`.
     pub(crate) fn set_now(&mut self, now_ns: u64) {
-        self.now_ns = now_ns;
+        self.time.now_ns = now_ns;
     }
 
     /// Simulated time is `now_ns`, and `thread` runs: does what is due.
     pub(crate) fn look_at_clock_at(&mut self, now_ns: u64, thread: &mut Thread) {
-        self.now_ns = now_ns;
+        self.time.now_ns = now_ns;
         self.look_at_clock(Some(thread));
         self.look_at_clocks_of_others();
     }
@@ -227,7 +227,7 @@ impl Linux {
     /// Wakes threads and raises signals whose time has come. `running` is the thread that runs, if one does.
     pub(in super::super) fn look_at_clock(&mut self, running: Option<&mut Thread>) {
         self.expire_timers(running);
-        self.threads.wake_sleepers(self.now_ns);
+        self.threads.wake_sleepers(self.time.now_ns);
     }
 
     fn what_threads_wait_for(&self) -> String {
