@@ -2,12 +2,13 @@
 
 use super::Linux;
 use super::abi::OpenFlags;
-use super::descriptors::{Kind, OpenFile};
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::kinds::{Kind, Operations, Span, in_order};
+use super::outcome::{Outcome, Unserved};
 use super::readiness::READABLE;
 use super::record::Record;
 use super::signals::SigInfo;
-use super::threads::Blocked;
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -24,12 +25,62 @@ pub(super) struct SignalFile {
     is_ready: bool,
 }
 
-impl SignalFile {
-    /// Events that the descriptor is ready for.
-    pub(super) fn events(self) -> u16 {
+impl Operations for SignalFile {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("[signalfd]")
+    }
+
+    fn events(&self) -> u16 {
         match self.is_ready {
             true => READABLE,
             false => 0,
+        }
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Signal(*self))
+    }
+
+    /// As many signals as fit, those of the thread first.
+    fn read(os: &mut Linux, thread: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        in_order(span.offset)?;
+        let mask = os.files.own::<SignalFile>(span.fd)?.mask;
+        let Span {
+            addr,
+            len,
+            nonblock,
+            ..
+        } = *span;
+        if len < INFO_BYTES {
+            return Err(Errno::EINVAL.into());
+        }
+        let mut done = 0;
+        while done + INFO_BYTES <= len {
+            let at = addr.wrapping_add(done);
+            if os.pending(thread) & mask == 0 {
+                break;
+            }
+            if mem.writable_prefix_bytes(at, INFO_BYTES) < INFO_BYTES {
+                return if done == 0 {
+                    Err(Errno::EFAULT.into())
+                } else {
+                    Ok(done)
+                };
+            }
+            let own = thread.signals.pending.take(mask);
+            let Some(info) = own.or_else(|| os.signals.pending.take(mask)) else {
+                break;
+            };
+            let child = os.abi.signal_rules().child;
+            mem.write_bytes(at, &encode(&info, child))?;
+            done += INFO_BYTES;
+        }
+        match done {
+            0 => Err(Unserved::on_file(
+                nonblock,
+                "a signal (signalfd) that nobody sends",
+            )),
+            done => Ok(done),
         }
     }
 }
@@ -48,37 +99,22 @@ impl Linux {
             None => return Err(Errno::EINVAL),
         };
         if fd as i32 != -1 {
-            return match &mut self.files.get_mut(fd)?.kind {
-                Kind::Signal(file) => {
-                    file.mask = mask;
-                    Ok(fd)
-                }
-                _ => Err(Errno::EINVAL),
-            };
+            self.files.own::<SignalFile>(fd)?.mask = mask;
+            return Ok(fd);
         }
-        let file = OpenFile {
-            kind: Kind::Signal(SignalFile {
-                mask,
-                is_ready: false,
-            }),
-            flags: OpenFlags {
-                read: true,
-                write: true,
-                cloexec: flags & rules.cloexec != 0,
-                nonblock: flags & rules.nonblock != 0,
-                ..OpenFlags::default()
-            },
-            path: None,
-            number: None,
+        let file = SignalFile {
+            mask,
+            is_ready: false,
+        };
+        let flags = OpenFlags {
+            read: true,
+            write: true,
+            cloexec: flags & rules.cloexec != 0,
+            nonblock: flags & rules.nonblock != 0,
+            ..OpenFlags::default()
         };
         self.files.has_signals = true;
-        self.files.insert(file, self.limits.descriptors())
-    }
-
-    /// Whether a descriptor gives signals.
-    pub(super) fn is_signal_file(&self, fd: u64) -> bool {
-        self.files.has_signals
-            && matches!(self.files.get(fd), Ok(file) if matches!(file.kind, Kind::Signal(_)))
+        self.open_unplaced(Kind::Signal(file), flags)
     }
 
     /// Says to descriptors of signals whether one of theirs waits for the thread that makes the call.
@@ -87,10 +123,8 @@ impl Linux {
             return;
         }
         let pending = self.pending(thread);
-        for (file, _) in self.files.files.iter_mut().flatten() {
-            if let Kind::Signal(file) = &mut file.kind {
-                file.is_ready = pending & file.mask != 0;
-            }
+        for file in self.files.all_of::<SignalFile>() {
+            file.is_ready = pending & file.mask != 0;
         }
     }
 
@@ -98,54 +132,6 @@ impl Linux {
     pub(super) fn wake_on_signal(&mut self) {
         if self.files.has_signals {
             self.threads.wake_on_files();
-        }
-    }
-
-    /// `read`: as many signals as fit, those of the thread first.
-    pub(super) fn read_signals(
-        &mut self,
-        thread: &mut Thread,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
-        let [fd, addr, len, ..] = *a;
-        let file = self.files.get(fd)?;
-        let (Kind::Signal(SignalFile { mask, .. }), nonblock) = (&file.kind, file.flags.nonblock)
-        else {
-            return Err(Errno::EBADF);
-        };
-        let mask = *mask;
-        if len < INFO_BYTES {
-            return Err(Errno::EINVAL);
-        }
-        let mut done = 0;
-        while done + INFO_BYTES <= len {
-            let at = addr.wrapping_add(done);
-            if self.pending(thread) & mask == 0 {
-                break;
-            }
-            if mem.writable_prefix_bytes(at, INFO_BYTES) < INFO_BYTES {
-                return if done == 0 {
-                    Err(Errno::EFAULT)
-                } else {
-                    Ok(done)
-                };
-            }
-            let own = thread.signals.pending.take(mask);
-            let Some(info) = own.or_else(|| self.signals.pending.take(mask)) else {
-                break;
-            };
-            let child = self.abi.signal_rules().child;
-            mem.write_bytes(at, &encode(&info, child))?;
-            done += INFO_BYTES;
-        }
-        match done {
-            0 if nonblock => Err(Errno::EAGAIN),
-            0 => {
-                self.wait = Some(Blocked::on_file("a signal (signalfd) that nobody sends"));
-                Err(Errno::EAGAIN)
-            }
-            done => Ok(done),
         }
     }
 }

@@ -133,6 +133,8 @@ pub struct Process {
     pub thread: Thread,
     /// The number of the thread that made the last system call.
     caller: u32,
+    /// The stack pointer that the last system call has loaded with all other registers; 0 if it has not.
+    loaded_stack_pointer: u64,
     /// The number of the program that made it.
     calling_program: u32,
     /// The number of the program that runs, or has run last, on this context.
@@ -209,6 +211,7 @@ impl Process {
             guest,
             thread,
             caller: PID,
+            loaded_stack_pointer: 0,
             calling_program: 1,
             program: 1,
             pid: PID,
@@ -225,6 +228,7 @@ impl Process {
             guest: self.guest.duplicate()?,
             thread: self.thread.clone(),
             caller: self.caller,
+            loaded_stack_pointer: self.loaded_stack_pointer,
             calling_program: self.calling_program,
             program: self.program,
             pid: self.pid,
@@ -242,6 +246,7 @@ impl Process {
             guest: self.guest.shadow()?,
             thread: self.thread.clone(),
             caller: self.caller,
+            loaded_stack_pointer: self.loaded_stack_pointer,
             calling_program: self.calling_program,
             program: self.program,
             pid: self.pid,
@@ -287,6 +292,7 @@ impl Process {
                 self.guest.follow(&source.guest, pages)?;
                 self.thread = source.thread.clone();
                 self.caller = source.caller;
+                self.loaded_stack_pointer = source.loaded_stack_pointer;
                 self.calling_program = source.calling_program;
                 self.program = source.program;
                 self.pid = source.pid;

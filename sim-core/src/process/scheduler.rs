@@ -14,7 +14,7 @@ use crate::hart::{Hart, NO_RESERVATION};
 use crate::ids::DisePc;
 use crate::image::LoadError;
 use crate::inst::{OpClass, reg};
-use crate::os::{GivesUp, LOOK_WORK, SyscallResult};
+use crate::os::{LOOK_WORK, Served, SyscallResult};
 use crate::trap::TrapCause;
 
 impl Process {
@@ -26,11 +26,13 @@ impl Process {
         self.guest.limit_memory();
         self.guest.os.note_file_changes();
         self.guest.os.threads.receive(&mut self.thread);
-        self.guest.os.loaded_stack_pointer = 0;
         let pid = self.guest.os.pid();
         let reserved = self.guest.reservations.contents(&self.guest.mem);
         let served = self.guest.os.syscall(&mut self.thread, &mut self.guest.mem);
-        self.take_execution();
+        self.loaded_stack_pointer = match served {
+            Served::Returns { stack_pointer } => stack_pointer,
+            _ => 0,
+        };
         let result = self.settle(served);
         self.note();
         let guest = &mut self.guest;
@@ -55,7 +57,7 @@ impl Process {
     /// a signal does; 0 if it has not.
     #[must_use]
     pub fn loaded_stack_pointer(&self) -> u64 {
-        self.guest.os.loaded_stack_pointer
+        self.loaded_stack_pointer
     }
 
     /// The number of the program that an instruction belongs to which commits now, as [`thread_of`](Self::thread_of)
@@ -96,7 +98,7 @@ impl Process {
         guest.os.take_samples(&mut self.thread, &mut guest.mem);
         let has_to_go = self.guest.os.has_to_go(&self.thread);
         let served = if has_to_go || self.guest.os.slice_is_over(now_ns) {
-            Err(GivesUp::Yields)
+            Served::GivesUp
         } else {
             self.resume()
         };
@@ -129,7 +131,7 @@ impl Process {
     pub fn take_thread<E: DecodeEditor>(&mut self, editor: &E) -> Then {
         let now_ns = self.thread.hart.counters.time_ns;
         self.guest.os.set_now(now_ns);
-        let result = self.turn_over(GivesUp::Ended);
+        let result = self.turn_over(true);
         self.note();
         self.goes_on(editor, self.thread.hart.pc, result)
     }
@@ -163,6 +165,7 @@ impl Process {
             thread: self.thread.idle(),
             caller: self.caller,
             calling_program: self.calling_program,
+            loaded_stack_pointer: 0,
             program: self.program,
             pid: self.pid,
             accounts: Accounts::default(),
@@ -205,28 +208,35 @@ impl Process {
     }
 
     /// Serves the call again that the thread has waited in: see [`Linux::resume`](crate::os::Linux).
-    fn resume(&mut self) -> Result<SyscallResult, GivesUp> {
-        let served = self.guest.os.resume(&mut self.thread, &mut self.guest.mem);
-        self.take_execution();
-        served
-    }
-
-    /// Runs the program that the last call has asked for.
-    fn take_execution(&mut self) {
-        if let Some(execution) = self.guest.os.take_execution() {
-            self.execute(&execution);
-        }
+    fn resume(&mut self) -> Served {
+        self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
     }
 
     /// What becomes of the process, or of the context, behind a call.
-    fn settle(&mut self, served: Result<SyscallResult, GivesUp>) -> SyscallResult {
-        match served {
+    fn settle(&mut self, served: Served) -> SyscallResult {
+        match self.ends_or_goes_on(served) {
             Ok(SyscallResult::Exit(code)) => self.leave(code),
-            Ok(SyscallResult::Continue) if self.guest.os.is_stopped() => {
-                self.turn_over(GivesUp::Yields)
-            }
             Ok(result) => result,
-            Err(gives_up) => self.turn_over(gives_up),
+            Err(has_ended) => self.turn_over(has_ended),
+        }
+    }
+
+    /// Runs the program that a call has asked for. Gives what became of the process, or whether the thread that gives up
+    /// its turn has ended.
+    fn ends_or_goes_on(&mut self, served: Served) -> Result<SyscallResult, bool> {
+        let result = match served {
+            Served::Goes(result) => result,
+            Served::Returns { .. } => SyscallResult::Continue,
+            Served::Executes(execution) => {
+                self.execute(&execution);
+                SyscallResult::Continue
+            }
+            Served::GivesUp => return Err(false),
+            Served::Ends => return Err(true),
+        };
+        match result {
+            SyscallResult::Continue if self.guest.os.is_stopped() => Err(false),
+            result => Ok(result),
         }
     }
 
@@ -234,13 +244,13 @@ impl Process {
     pub(super) fn leave(&mut self, code: i32) -> SyscallResult {
         match self.end(code) {
             Some(code) => SyscallResult::Exit(code),
-            None => self.turn_over(GivesUp::Ended),
+            None => self.turn_over(true),
         }
     }
 
-    /// The thread that ran gives up its turn: puts it where it belongs, and the next one that can go on onto the
-    /// context.
-    fn turn_over(&mut self, mut gives_up: GivesUp) -> SyscallResult {
+    /// The thread that ran gives up its turn, or has ended: puts it where it belongs, and the next one that can go on onto
+    /// the context.
+    fn turn_over(&mut self, mut has_ended: bool) -> SyscallResult {
         let mut idle_looks = 0;
         // A thread that ends is left in its place until another one takes it.
         let mut is_parked = false;
@@ -251,7 +261,7 @@ impl Process {
             }
             if !is_parked {
                 os.leave_context(&mut self.thread);
-                if gives_up != GivesUp::Ended {
+                if !has_ended {
                     os.threads.park(Box::new(self.thread.clone()));
                 }
             }
@@ -278,16 +288,14 @@ impl Process {
             self.thread
                 .take_context(&before, now_ns, os.threads.tables.registers());
             is_parked = false;
-            match self.resume() {
+            let served = self.resume();
+            match self.ends_or_goes_on(served) {
                 Ok(SyscallResult::Exit(code)) => match self.end(code) {
                     Some(code) => return SyscallResult::Exit(code),
-                    None => (gives_up, is_parked) = (GivesUp::Ended, true),
+                    None => (has_ended, is_parked) = (true, true),
                 },
-                Ok(SyscallResult::Continue) if self.guest.os.is_stopped() => {
-                    gives_up = GivesUp::Yields;
-                }
                 Ok(result) => return result,
-                Err(again) => gives_up = again,
+                Err(again) => has_ended = again,
             }
         }
     }

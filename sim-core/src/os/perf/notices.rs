@@ -54,8 +54,8 @@ pub(super) struct Notices {
 }
 
 impl PerfFile {
-    /// What the descriptor is ready for. A wake-up is told once, as by the kernel.
-    pub(in super::super) fn events(&self) -> u16 {
+    /// What the descriptor is ready for, for the last time until the next wake-up.
+    pub(super) fn take_events(&self) -> u16 {
         match std::mem::take(&mut self.lock().notices.is_ready) {
             true => READABLE,
             false => 0,
