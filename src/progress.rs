@@ -50,7 +50,7 @@ fn say_from_time_to_time(bar: WeakProgressBar) {
 
 /// Says `text` when somebody interrupts the work (Ctrl-C), which then ends with exit code 130.
 pub fn when_interrupted(text: String) {
-    // One handler is enough; if there is one already, or the host has none, the work just ends.
+    // Setting a handler fails if there is one already, or if the host has none; the work then just ends.
     let _ = ctrlc::set_handler(move || {
         say!("\nhps: {text}");
         std::process::exit(INTERRUPTED);

@@ -109,7 +109,7 @@ pub struct Renewed {
 }
 
 impl Renewed {
-    /// What to tell the user, if there was an old name.
+    /// Text that tells the user today's names, if there was an old one.
     pub fn hint(&self) -> Option<String> {
         let names = self.names.iter();
         let said: Vec<String> = names

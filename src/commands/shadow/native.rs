@@ -149,7 +149,7 @@ fn save(session: &Session, folder: &Path, program: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the report says in its first table: names, texts, numbers.
+/// Rows of the report's first table: names, texts, numbers.
 struct Facts(Vec<(&'static str, String, f64)>);
 
 impl Facts {

@@ -18,7 +18,7 @@ use hps_teach::protocol::Limits;
 
 use crate::text::print;
 
-/// How long a browser may take for the head of its question, and how long it may say nothing.
+/// Time that a browser may take for the head of its request, and longest silence while it sends.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of a question's head.
 const MOST_HEAD_BYTES: usize = 16 << 10;
@@ -29,7 +29,7 @@ const MOST_CONNECTIONS: usize = 16;
 /// Sessions that are kept, the one that was asked last first. Each tab of a browser has one.
 const MOST_SESSIONS: usize = 3;
 
-/// What the server holds.
+/// State of the server.
 struct Server {
     port: u16,
     page: String,
@@ -57,12 +57,12 @@ pub fn serve(
         program,
         sessions: Mutex::default(),
     });
-    // Each thread that answers holds a copy.
+    // Each thread that answers a request holds a copy, so that the count of copies is the count of connections.
     let open = Arc::new(());
     for stream in listener.incoming() {
-        // A browser that goes away is no reason to end.
+        // A browser that disconnects does not end the server.
         let Ok(stream) = stream else { continue };
-        // Closed without an answer: whoever opens so many waits for none.
+        // The connection is closed without an answer when too many are open.
         if Arc::strong_count(&open) > MOST_CONNECTIONS {
             continue;
         }
