@@ -22,7 +22,7 @@ pub struct Aggregated<E, P> {
     pub interrupts: InterruptStats,
     /// Overflows that fell while one before still waited.
     pub overflows_lost: u64,
-    /// What the handler has counted.
+    /// Samples that the handler has counted, by address and counter.
     pub samples: TableSamples,
     /// Memory that handler, table and buffers take, in bytes.
     pub memory_bytes: u64,

@@ -31,7 +31,7 @@ pub enum CountedLoop {
 }
 
 impl CountedLoop {
-    /// All of them.
+    /// All loops, in the order of their declaration.
     pub const ALL: [CountedLoop; 6] = [
         CountedLoop::Functional,
         CountedLoop::Samplers,

@@ -19,7 +19,7 @@ use super::area::{
 };
 use super::{Signals, Throttle};
 
-/// The code of an observer, and where it does what.
+/// The code of an observer, with the addresses of its reads.
 pub struct Code {
     pub bytes: Vec<u8>,
     /// The read of the start stamp.
