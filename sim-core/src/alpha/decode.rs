@@ -159,7 +159,7 @@ fn with_operands(info: &OpInfo, word: u32) -> Option<Inst> {
     complete(&mut inst, word).then_some(inst)
 }
 
-/// What the operands do not tell. Says whether the word is an instruction.
+/// Completes an instruction by properties that its operands do not tell. Gives whether the word is an instruction.
 fn complete(inst: &mut Inst, word: u32) -> bool {
     let (ra, rb) = fields(word);
     match inst.op {

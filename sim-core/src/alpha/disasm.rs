@@ -185,7 +185,7 @@ fn write_operand(text: &mut String, inst: &Inst, operand: Operand, pc: u64) -> s
     Ok(())
 }
 
-/// Where `jmp` and `jsr` are expected to go: the hint is a displacement like that of a branch.
+/// Expected target of `jmp` and `jsr`: the hint is a displacement like that of a branch.
 fn hinted_target(inst: &Inst, pc: u64) -> u64 {
     let distance = i64::from((inst.imm as i32) << 18 >> 18) * 4;
     pc.wrapping_add(4).wrapping_add(distance as u64)

@@ -43,7 +43,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Does something with the host memory of a range, which has a range of its own there.
+    /// Calls `act` with the host memory that holds a range, and with the range's place in that memory.
     pub(super) fn room_of<T>(
         &mut self,
         range: &Range<u64>,
@@ -83,7 +83,7 @@ impl Memory {
         }
     }
 
-    /// Like [`Memory::page_bytes`], to be changed.
+    /// The bytes of pages, to be changed; of none where nothing was ever mapped above the window.
     pub(super) fn page_bytes_mut(&mut self, pages: Range<usize>) -> &mut [u8] {
         if pages.end <= PAGE_COUNT {
             return &mut self.pages[pages];

@@ -133,7 +133,7 @@ impl Room {
         self.join(start..end, &joined)
     }
 
-    /// Where a part that reaches down to `start` had better begin.
+    /// Begin of a part that needs memory from `start` on, with slack below it as far as memory is free there.
     fn with_slack(&self, start: u64, end: u64) -> u64 {
         let wanted = start.saturating_sub(end - start) / GRANULE * GRANULE;
         let granules = (wanted / GRANULE) as usize..(start / GRANULE) as usize;
@@ -141,7 +141,7 @@ impl Room {
             .iter()
             .rposition(|&part| part != NONE);
         match taken {
-            // One granule stays between two parts: neighbours would have to be joined.
+            // A granule stays free between two parts: neighbours would have to be joined.
             Some(at) => ((granules.start + at + 2) as u64 * GRANULE).min(start),
             None => wanted,
         }

@@ -22,8 +22,8 @@ pub(crate) struct View<'a> {
     pub(crate) pages: &'a Pages,
 }
 
-/// Which `N`-byte unit of memory `addr` names, and its page. A misaligned address has its low bits
-/// rotated to the top, which puts it outside of memory: one comparison tests both.
+/// Number of the `N`-byte unit of memory that `addr` names, and its page. A misaligned address has its low bits rotated
+/// to the top, which puts it outside of memory: one comparison tests both.
 #[inline(always)]
 const fn unit<const N: usize>(addr: u64) -> (usize, usize) {
     const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
@@ -68,7 +68,7 @@ fn unit_of_mut<const N: usize>(bytes: &mut Bytes, unit: usize) -> Option<&mut [u
     bytes.unit_mut(unit)
 }
 
-/// What a refusal says is not looked at.
+/// The error of a refused access. No caller looks at its fields.
 const REFUSED: MemFault = MemFault {
     addr: 0,
     unmapped: false,

@@ -62,7 +62,7 @@ impl Guest {
         process.is_some_and(|pid| self.switch_to(pid))
     }
 
-    /// This thread is on the processor that has the turn now.
+    /// Shows observers that this thread is on the processor that has the turn now.
     pub(super) fn show_thread(&mut self, thread: u32) {
         let (process, processor) = (u64::from(self.os.pid()), self.os.processor());
         let mem = match self.mem.thread_word {

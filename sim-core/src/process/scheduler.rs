@@ -1,4 +1,4 @@
-//! Whose turn it is: how a hardware context goes from one thread of a guest to the next.
+//! Scheduling: how a hardware context goes from one thread of a guest to the next.
 //!
 //! A thread gives up the context in a system call (it waits, it yields, it ends) or because its time slice is over.
 //! The second kind, and all that simulated time brings, happens where a machine comes to the process's deadline
@@ -134,7 +134,7 @@ impl Process {
         self.goes_on(editor, self.thread.hart.pc, result)
     }
 
-    /// Where the context goes on after another thread may have come to it. `pc` is where it was before.
+    /// The place at which the context goes on after another thread may have come to it. `pc` is its place before.
     fn goes_on<E: DecodeEditor>(&self, editor: &E, pc: u64, result: SyscallResult) -> Then {
         match result {
             SyscallResult::Exit(code) => Then::Exit(code),
@@ -194,7 +194,7 @@ impl Process {
         self.note();
     }
 
-    /// Notes who is on this context.
+    /// Notes the thread, the process and the program on this context.
     pub(super) fn note(&mut self) {
         self.account();
         self.guest.os.threads.note(&self.thread);
@@ -218,7 +218,7 @@ impl Process {
         }
     }
 
-    /// What becomes of the process, or of the context, behind a call.
+    /// Ends the process or gives the context to another thread, if the result of a call demands it.
     fn settle(&mut self, served: Result<SyscallResult, GivesUp>) -> SyscallResult {
         match served {
             Ok(SyscallResult::Exit(code)) => self.leave(code),

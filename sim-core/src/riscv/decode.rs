@@ -83,8 +83,8 @@ pub(super) const fn destination(x: u8) -> u8 {
     if x == reg::ZERO { reg::SINK } else { x }
 }
 
-/// What a jump is to the machine, by the link registers `ra` and `t0` (unprivileged
-/// specification, 2.5.1). A `jal` that writes another register is not a call by that convention.
+/// Class of a jump, by the link registers `ra` and `t0` (unprivileged specification, 2.5.1). A `jal` that writes
+/// another register is not a call by that convention.
 pub(super) fn class_of(inst: &Inst) -> OpClass {
     let link = |r: u8| r == 1 || r == 5;
     match inst.op {

@@ -152,7 +152,8 @@ fn default_hint(op: Op) -> i64 {
     i64::from(op == Op::AlphaRet)
 }
 
-/// What the decoder makes of the instruction.
+/// Settles an instruction as the decoder does: a load into the zero register is a prefetch. Refuses a literal that the
+/// operation does not take.
 fn settle(inst: &mut Inst, mnemonic: Token<'_>) -> Result<(), AsmError> {
     let loads = matches!(inst.op.format(), Format::AlphaLoad | Format::AlphaFpLoad)
         && inst.class != OpClass::IntAlu;

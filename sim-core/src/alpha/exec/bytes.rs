@@ -25,7 +25,7 @@ const fn insert_low(value: u64, b: u64) -> u64 {
     value << shift(b)
 }
 
-/// What [`insert_low`] shifts out.
+/// The bytes that [`insert_low`] shifts out.
 #[inline(always)]
 const fn insert_high(value: u64, b: u64) -> u64 {
     // In two steps, because a shift by zero leaves nothing for the next quadword.

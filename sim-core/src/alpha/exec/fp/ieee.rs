@@ -179,8 +179,8 @@ pub(super) fn complete(
     trap(signals & !IOV | denormal)
 }
 
-/// What hardware does with the flags of a result without underflow: trap or not. `completed` is the value
-/// and the exceptions that the kernel computes.
+/// Finishes an instruction whose result did not underflow, or traps, as its flags and qualifiers demand of hardware.
+/// `completed` gives the value and the exceptions that the kernel computes.
 pub(super) fn conclude(
     hart: &mut Hart,
     inst: &Inst,
@@ -200,7 +200,7 @@ pub(super) fn conclude(
     }
 }
 
-/// One operation on numbers of format `I`, right-aligned bits, with a result of format `O`.
+/// An operation on numbers of format `I`, right-aligned bits, with a result of format `O`.
 struct Operation<I, O, C> {
     x: u64,
     y: u64,
@@ -241,7 +241,7 @@ impl<I: Floating, O: Floating, C: Fn(u64, u64, Round, &mut u8) -> u64> Operation
         self.y = flush::<I>(self.y);
     }
 
-    /// What the kernel computes: register and exceptions.
+    /// Register and exceptions as the kernel computes them.
     fn completed(mut self, hart: &Hart) -> (u64, u8) {
         let mut flags = 0;
         if self.has_denormal() {
