@@ -57,7 +57,7 @@ impl CountedLoop {
     /// Runs so many instructions of a program.
     ///
     /// # Errors
-    /// Whatever a run may fail with, and a program that ends before.
+    /// The errors of a run; a program that ends before.
     pub fn run(
         self,
         program: &Program,

@@ -12,8 +12,8 @@ pub enum Files {
     /// No files at all.
     #[default]
     None,
-    /// The working folder of the host as `/`, read-only. None if the working folder was removed or is
-    /// the host's `/proc`.
+    /// The working folder of the host as `/`, read-only; no files if the working folder was removed or is the host's
+    /// `/proc`.
     WorkingFolder,
     /// A folder of the host as `/`.
     Under {

@@ -21,8 +21,8 @@ use crate::region::Region;
 /// the decode-stage editor, and `P` the probe that watches.
 ///
 /// A run is functional ([`Functional`]) until [`on`](Self::on) names a machine ([`Timed`](crate::Timed)); by
-/// [`sampled`](Lab::sampled) only units of it are timed ([`Sampled`](crate::Sampled)). What is generic here is
-/// generic in the loops of the simulator: a run without editor and probe pays for none.
+/// [`sampled`](Lab::sampled) only units of it are timed ([`Sampled`](crate::Sampled)). Type parameters of a run are
+/// type parameters of the simulator's loops: a run without editor and probe pays for none.
 #[derive(Clone, Debug)]
 pub struct Lab<'a, M = Functional, I = NoEditor, P = NoProbe> {
     pub(crate) program: Cow<'a, Program>,

@@ -123,8 +123,8 @@ impl Program {
         }
     }
 
-    /// A program that comes with the project with an input of a size. What it prints is captured, and
-    /// must be what is known of it.
+    /// A program that comes with the project with an input of a size. Its output is captured, and must be the expected
+    /// one if that is known.
     ///
     /// # Errors
     /// The program has no image for the instruction set.

@@ -25,8 +25,8 @@ pub struct Wanting {
     pub is_x86: bool,
 }
 
-/// Refuses programs in which `LD_PRELOAD` has no effect. What cannot be found or read is left to the start of the
-/// program, which says so.
+/// Refuses programs in which `LD_PRELOAD` has no effect. A file that cannot be found or read is left to the start of
+/// the program, whose error names it.
 pub fn check(program: &OsStr, wanting: &Wanting) -> anyhow::Result<()> {
     let Wanting {
         name,

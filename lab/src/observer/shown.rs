@@ -1,10 +1,10 @@
 //! Layout of the tags and counters that a program shows by itself through `hps_shim.h`, and a reader of them.
 //!
-//! The program makes its region as under any kernel (`HPS_SHIM_REGION=self`), at an address that nobody knows before. The
-//! laboratory looks for it between two stretches of the run, and tells the observer where the slot of each thread is, in a
-//! table by the low bits of the thread's number: "moving addresses are told to the observer now and then" (SHIM, section
-//! 3). What a thread shows before its slot is known counts as nothing, for the observer and in the truth. Threads that
-//! live at the same time and share these bits share a place of the table, and the last one has it.
+//! The program makes its region as under any kernel (`HPS_SHIM_REGION=self`), at an address that is not known before.
+//! The lab looks for it between two stretches of the run, and tells the observer where the slot of each thread is, in a
+//! table by the low bits of the thread's number: "moving addresses are told to the observer now and then" (SHIM,
+//! section 3). Tags of a thread before its slot is known count as no tag, for the observer and in the truth. Threads
+//! that live at the same time and share these bits share a place of the table, and the last one has it.
 //!
 //! The layout is that of `shim/include/hps_shim.h`; a test of `hps-experiments` compares it with the native backend's.
 

@@ -1,10 +1,11 @@
 //! Shadows on other contexts of the chip that runs their parent.
 //!
 //! A shadow is a copy of the process ([`Chip::place_copy`]) on a context of its own: its fetches, loads and stores go
-//! through the caches and buses that it shares with its parent, and both pay for the pages that one of them writes while
-//! the other has them. What of that slows the parent down is measured against a run of the same chip without shadows, and
-//! not charged. What the operating system executes is not simulated: for a signal, for a fork and for a fault besides the
-//! copying of the page the parent's context is taken for as long as [`Costs`](hps_shadow::control::Costs) say.
+//! through the caches and buses that it shares with its parent, and both pay for the pages that one of them writes
+//! while the other has them. The parent's slowdown by this sharing is measured against a run of the same chip without
+//! shadows, and not charged. Instructions of the operating system are not simulated: for a signal, for a fork, and for
+//! a fault besides the copying of the page, the parent's context is taken for as long as
+//! [`Costs`](hps_shadow::control::Costs) say.
 //!
 //! Profiles need what each instruction computes, which the timed core does not tell. So each shadow has a *twin*: the
 //! same copy on the functional machine, with the probes. The shadow on the chip is held against it transfer by transfer

@@ -39,7 +39,7 @@ impl<E: DecodeEditor> Machine<E> {
         self.run_plain(probe, end)
     }
 
-    /// Threaded code until the fuel is used up. What handlers leave undone is executed here.
+    /// Runs threaded code until the fuel is used up. Instructions that handlers leave undone are executed here.
     fn burn<P: Probe>(&mut self, probe: &mut P, mut fuel: i64) -> Burnt {
         let mut from = From::Pc(self.process.thread.hart.pc);
         loop {

@@ -1,7 +1,7 @@
 //! The list of pages that were written since a point in time, in the order of the first write to each.
 //!
-//! It is what an operating system learns by page faults that shares pages until they are written: the first write to a
-//! page takes the slow path once, since [`bits::FAST_W`] is not set.
+//! An operating system that shares pages until they are written learns this list by page faults. Here the first write
+//! to a page takes the slow path once, since [`bits::FAST_W`] is not set.
 
 use super::{Memory, PAGE_SHIFT, bits};
 

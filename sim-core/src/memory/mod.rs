@@ -6,11 +6,10 @@
 //! path once, which is how dirty pages are known. Accesses above the window take the slow path each
 //! time ([`high`]).
 //!
-//! Memory that is mapped reads as zero until it is written, also when the same addresses were
-//! used before. A reservation ([`Memory::reserve`]) counts only where it has been written. Host memory
-//! is bounded: what is mapped, and pages of the host that were written and unmapped since, together
-//! never exceed twice [`Memory::limit_bytes`]. What a memory shares with its copies ([`sharing`]) comes on top, with
-//! about twice its pages.
+//! Memory that is mapped reads as zero until it is written, also when the same addresses were used before. A
+//! reservation ([`Memory::reserve`]) counts only where it has been written. Host memory is bounded: what is mapped, and
+//! pages of the host that were written and unmapped since, together never exceed twice [`Memory::limit_bytes`]. Pages
+//! that a memory shares with its copies ([`sharing`]) come on top, at most about twice its own.
 
 mod absent;
 mod access;
@@ -230,8 +229,8 @@ impl Memory {
     pub const LIMIT: u64 = 1 << 39;
     /// Addresses that the fast path serves, in bytes.
     pub const WINDOW: u64 = 1 << 34;
-    /// The first address above the window that can be mapped. What lies between them never is, so that no
-    /// mapping crosses the border.
+    /// The first address above the window that can be mapped. Addresses between the window and this one are never
+    /// mapped, so that no mapping crosses the border.
     pub const HIGH: u64 = Self::WINDOW + (64 << 10);
     /// Limit of mapped memory where no other one is asked for, in bytes.
     pub const DEFAULT_LIMIT_BYTES: u64 = 2 << 30;

@@ -209,7 +209,7 @@ impl Room {
     /// `N` bytes at `addr`.
     ///
     /// # Safety
-    /// None is needed: bounds are checked here.
+    /// No promise is needed: bounds are checked here.
     #[inline]
     pub(super) unsafe fn array<const N: usize>(&self, addr: u64) -> &[u8] {
         self.part(addr, N)
@@ -218,7 +218,7 @@ impl Room {
     /// `N` bytes at `addr`, to be changed.
     ///
     /// # Safety
-    /// None is needed: bounds are checked here.
+    /// No promise is needed: bounds are checked here.
     #[inline]
     pub(super) unsafe fn array_mut<const N: usize>(&mut self, addr: u64) -> &mut [u8] {
         self.part_mut(addr, N)

@@ -12,8 +12,8 @@
 //!
 //! Two kinds of copies are made so.
 //!
-//! - A child process of the guest shares all pages with its parent ([`Memory::share_with`]). What they copy then is a
-//!   statistic of the run ([`Memory::copied_pages`]).
+//! - A child process of the guest shares all pages with its parent ([`Memory::share_with`]). Pages that they
+//!   copy then are a statistic of the run ([`Memory::copied_pages`]).
 //! - A second run of the same program ([`Memory::duplicate`]) shares pages as far as that takes less time, and no
 //!   statistic shows it. Letting the host copy a page at the first write takes longer than copying it at once
 //!   (docs/measurements/duplicates.md). So the first duplicate has pages of its own; the second one makes a layer; from
@@ -418,7 +418,7 @@ fn is_long(range: &Range<u64>) -> bool {
     range.end - range.start > GAP
 }
 
-/// Ranges in ascending order, those that are near each other as one. None lies across the border of the window.
+/// Ranges in ascending order, those that are near each other as one. No range lies across the border of the window.
 fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut all: Vec<Range<u64>> = Vec::new();

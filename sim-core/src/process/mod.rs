@@ -119,11 +119,11 @@ pub(crate) struct Interpreter {
     pub path: Vec<u8>,
 }
 
-/// A guest process on a hardware context: what its threads share, and the thread that runs. Its other threads are with
-/// its operating system.
+/// A guest process on a hardware context: the state that its threads share, and the thread that runs. The other threads
+/// are with the operating system layer.
 ///
-/// It dereferences to its guest, so that memory, files and program are reached without naming it.
-/// Code that needs the registers and the memory at once takes the two parts.
+/// A process dereferences to its guest, so that memory, files and program are reached without naming it. Code that
+/// needs the registers and the memory at once takes the two parts.
 #[derive(Debug)]
 pub struct Process {
     /// State that threads share.

@@ -1,10 +1,10 @@
 //! An observer: a thread of instructions in the memory of a process that the operating system does not know
 //! (SHIM, ISCA 2015).
 //!
-//! It reads the memory of one program: the one that ran when it came. That memory is what it follows. Children have
-//! copies, which it does not see; a child of `vfork` has the memory itself for a while. When the program has ended, or its
-//! process executes another one, nobody has the memory any more: the observer leaves its context, and what it has left in
-//! the memory is [kept](Process::observed_memory).
+//! An observer reads the memory of one program: the one that ran when the observer came. The observer follows that
+//! memory. Children have copies, which it does not see; a child of `vfork` has the memory itself for a while. When the
+//! program has ended, or its process executes another one, the memory has no owner any more: the observer leaves its
+//! context, and what it has left in the memory is [kept](Process::observed_memory).
 
 use super::{Guest, Process, Thread};
 use crate::bus::Bus;

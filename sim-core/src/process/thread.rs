@@ -4,7 +4,7 @@ use super::HardwareEvents;
 use crate::hart::{GuestCounters, Hart, NO_RESERVATION};
 use crate::os::{Blocked, PID, Scheduling, ThreadAttributes, ThreadSignals};
 
-/// A thread of a guest. What it shares with other threads lies in its [`Guest`](super::Guest).
+/// A thread of a guest. State that it shares with other threads lies in its [`Guest`](super::Guest).
 #[derive(Clone, Debug)]
 pub struct Thread {
     /// The registers.

@@ -1,9 +1,10 @@
 //! `hps teach --serve`: the page over the loopback, and the simulator beside it in this process. Programs and runs may be
 //! larger than a page holds.
 //!
-//! Every user of this host and every page in the browser can reach the loopback. Who has not the secret is refused: it
-//! stands in the printed address, which gives the page, and the page shows it in a header that no other page may send.
-//! A question names this server by its loopback address. Bodies are read after the head has been accepted.
+//! Every user of this host and every page in the browser can reach the loopback. Requests without the secret are
+//! refused: it stands in the printed address, which gives the page, and the page shows it in a header that no other
+//! page may send. A question names this server by its loopback address. Bodies are read after the head has been
+//! accepted.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read, Write};

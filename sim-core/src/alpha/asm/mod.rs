@@ -1,8 +1,8 @@
 //! The assembler: one line of text to one [`Inst`].
 //!
-//! It knows the operations of the table in the syntax that [`disassemble`](super::disassemble)
-//! writes, the usual aliases, and qualifiers in the mnemonic (`addt/su`). A literal is a number, with
-//! or without `#`. Constants of any size are [`constant()`]'s.
+//! The assembler knows the operations of the table in the syntax that [`disassemble`](super::disassemble) writes, the
+//! usual aliases, and qualifiers in the mnemonic (`addt/su`). A literal is a number, with or without `#`. Constants of
+//! any size are [`constant()`]'s.
 
 mod constant;
 mod operand;

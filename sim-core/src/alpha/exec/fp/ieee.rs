@@ -1,10 +1,10 @@
 //! Operands, results and traps of arithmetic, in two levels.
 //!
-//! **Hardware.** Without `/S` an operand that is not finite, or denormal, is an invalid operation, and
-//! every exception that the qualifiers do not leave out traps. With `/S`, FPCR can disable the traps;
-//! denormal operands trap unless DNZ makes them zero, and tiny results trap unless UNFD and UNDZ make them
-//! zero: the 21264 computes neither. What does not trap accrues in FPCR, also what the qualifiers leave
-//! out (Hardware Reference Manual, A.8); a tiny result that does not trap is a true zero.
+//! **Hardware.** Without `/S` an operand that is not finite, or denormal, is an invalid operation, and every exception
+//! that the qualifiers do not leave out traps. With `/S`, FPCR can disable the traps; denormal operands trap unless DNZ
+//! makes them zero, and tiny results trap unless UNFD and UNDZ make them zero: the 21264 computes neither. Exceptions
+//! that do not trap accrue in FPCR, also those that the qualifiers leave out (Hardware Reference Manual, A.8); a tiny
+//! result that does not trap is a true zero.
 //!
 //! **Completion.** A trap with `/S` goes to the kernel, which computes the IEEE result with denormals,
 //! accrues the exceptions, and sends a signal only for those that the program has enabled in its software
@@ -161,8 +161,8 @@ pub(super) fn finish(hart: &mut Hart, inst: &Inst, value: u64, flags: u8) -> Out
     write(hart, inst, value)
 }
 
-/// The end of a completion: the signals that the program wants for `exceptions`, or the result. What the
-/// hardware has accrued stays.
+/// The end of a completion: the signals that the program wants for `exceptions`, or the result. Exceptions that the
+/// hardware has accrued stay.
 pub(super) fn complete(
     hart: &mut Hart,
     inst: &Inst,

@@ -203,7 +203,7 @@ fn what_processes_of_the_guest_copy_is_counted_as_without_duplicates() {
     }
 }
 
-/// The parent of a child gives up its layer. What the two share in the guest stays what it is.
+/// The parent of a child gives up its layer. Counts of pages that the two share in the guest do not change.
 #[test]
 fn a_layer_that_is_given_up_changes_no_count() {
     let mut mem = numbered(1000);
