@@ -39,8 +39,8 @@ pub struct ProfileArgs {
     /// Show how the run goes over time
     #[arg(long)]
     pub timeline: bool,
-    /// Follow the N-th program that a process begins, by fork or by execve, in place of the first one, where the
-    /// program has child processes
+    /// Follow the N-th program of the run: every fork and every execve of a process begins one. Without it the first
+    /// one is followed
     #[arg(long, value_name = "N", conflicts_with = "charged", value_parser = clap::value_parser!(u32).range(1..))]
     pub process: Option<u32>,
     /// Stop after this many instructions of the program
