@@ -17,7 +17,7 @@ use crate::program::Program;
 /// A point in a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In front of the first instruction of a function, whoever goes there and how.
+    /// In front of the first instruction of a function, however control comes there.
     Function(String),
     /// At a marker: an instruction without effect ([`BEGIN_MARKER`], [`END_MARKER`]).
     Marker(i64),

@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// The words of a line and what is said of it.
+    /// The renewed words of a command line, and the hint about them.
     fn renewed(line: &str) -> (String, Option<String>) {
         let words = line.split(' ').map(OsString::from).collect();
         let all = renew(&Cli::command(), words);

@@ -104,7 +104,7 @@ const NO_PROGRAM: u64 = 0;
 /// The number of no thread.
 const NO_THREAD: u32 = 0;
 
-/// The number of the program that an observer comes with. There is none before its first instruction.
+/// The number of the observed program. Before its first instruction the number is 0.
 const OBSERVED: u64 = 1;
 
 /// State of the program by cycle.

@@ -92,7 +92,7 @@ impl Timeline {
         from + (to - from) * share.min(1.0)
     }
 
-    /// The first instruction that begins at this time or later. Behind the end there is none: `u64::MAX`.
+    /// The first instruction that begins at this time or later; `u64::MAX` behind the end of the run.
     #[must_use]
     pub fn instruction_at(&self, ns: f64) -> u64 {
         let after = self.ns.partition_point(|t| *t < ns);

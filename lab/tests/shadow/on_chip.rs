@@ -150,7 +150,7 @@ last:
 fn the_first_of_two_that_writes_to_a_page_copies_it() {
     let program = assembled(PAGES, 8 * 4096);
     let graphs = Graphs::new(&program.image);
-    // The first shadow is forked in the first loop that waits, and lives into the last one, where nobody writes.
+    // The first shadow is forked in the first loop that waits, and lives into the last one, where neither side writes.
     for name in ["smt-2", "cmp-4"] {
         let mut machine = machine(name);
         machine.config.chip.cores = machine.config.chip.cores.min(2);

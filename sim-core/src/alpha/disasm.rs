@@ -42,7 +42,7 @@ pub fn disassemble(inst: &Inst, pc: u64) -> String {
     text
 }
 
-/// The instruction that a word is; `.long` with the word if it is none.
+/// The text of a word as an instruction; `.long` with the word if it is no instruction.
 #[must_use]
 pub fn disassemble_word(word: u32, pc: u64) -> String {
     let inst = decode(word);

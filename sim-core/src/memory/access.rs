@@ -24,11 +24,12 @@ impl Bus for Memory {
     }
 }
 
-/// Memory for those who ask again elsewhere: it refuses what the fast path can't do, whether it is allowed or not.
+/// Memory for callers that ask [`Memory`] again after a refusal: it refuses each access that the fast path cannot do,
+/// allowed or not.
 pub(crate) struct Quick<'a>(pub &'a mut Memory);
 
 impl Quick<'_> {
-    /// A fault whose address is not looked at.
+    /// The error of a refused access. No caller looks at its fields.
     const REFUSED: MemFault = MemFault {
         addr: 0,
         unmapped: false,
@@ -265,8 +266,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies into mapped guest memory whatever its permissions, as a loader or a debugger does.
-    /// Whoever changes code this way must throw decoded instructions away.
+    /// Copies into mapped guest memory whatever its permissions, as a loader or a debugger does. A caller that changes
+    /// code must throw decoded instructions away.
     ///
     /// # Errors
     /// The first byte that is not mapped; nothing is then written.

@@ -30,7 +30,7 @@ fn above(pages: &Range<usize>) -> Range<usize> {
     pages.start - PAGE_COUNT..pages.end - PAGE_COUNT
 }
 
-/// Ranges of pages here lie on one side of the border: nothing is mapped across it.
+/// Ranges of pages lie on one side of the window's border here: no mapping crosses it.
 impl Memory {
     /// Makes sure that there is host memory for a range.
     pub(super) fn prepare(&mut self, range: &Range<u64>) -> Result<(), MemoryError> {

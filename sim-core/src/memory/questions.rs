@@ -71,8 +71,7 @@ impl Memory {
         self.code_epoch
     }
 
-    /// Declares that code was changed by other means than mapping, so that whoever keeps decoded
-    /// instructions throws them away.
+    /// Declares that code was changed by other means than mapping, so that caches of decoded instructions are emptied.
     pub fn invalidate_code(&mut self) {
         self.code_epoch += 1;
     }

@@ -39,7 +39,7 @@ impl DerefMut for PageBytes {
     }
 }
 
-/// Content of pages that rooms could share: there is none here.
+/// A layer of shared pages. Rooms in parts share none, so the type has no values.
 pub(super) enum Layer {}
 
 impl Layer {
@@ -89,7 +89,7 @@ impl Room {
         })
     }
 
-    /// Shows a layer: there is none.
+    /// Shows a layer. It is never called, since the type has no values.
     pub(super) fn show(&mut self, _: Range<u64>, layer: &Layer, _: u64) -> Result<(), MemoryError> {
         match *layer {}
     }

@@ -13,10 +13,9 @@ pub(crate) type Bytes = super::Room;
 /// The permission byte of every page of the window.
 pub(crate) type Pages = [u8; PAGE_COUNT];
 
-/// Guest memory as far as one load of a page byte answers for an access: aligned accesses to
-/// readable pages, and to writable pages that are known as dirty. It refuses everything else
-/// without effect (also what [`Memory`] would grant: misaligned accesses, the first write to a
-/// page), and whoever uses it then asks [`Memory`] itself.
+/// Guest memory as far as one load of a page byte answers for an access: aligned accesses to readable pages, and to
+/// writable pages that are known as dirty. It refuses all other accesses without effect, also those that [`Memory`]
+/// would grant (misaligned accesses, the first write to a page): its user then asks [`Memory`] itself.
 pub(crate) struct View<'a> {
     pub(crate) bytes: &'a mut Bytes,
     pub(crate) pages: &'a Pages,

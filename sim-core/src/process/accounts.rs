@@ -63,7 +63,7 @@ fn add(all: &mut Vec<ProgramUsage>, program: u32, usage: ProgramUsage) {
 }
 
 impl Process {
-    /// Gives what the context has counted to the program that was on it, where there are, or were, several.
+    /// Adds the context's counts since then to the program that was on it, in runs with several programs.
     pub(super) fn account(&mut self) {
         if self.guest.os.later_programs().is_empty() {
             return;

@@ -21,8 +21,8 @@ impl Process {
         self.pid = NO_PROCESS;
     }
 
-    /// Keeps a word of memory for an observer from now on: which thread is on the processor whose turn it is now, of
-    /// whatever process, as `process << 32 | thread`; 0 while there is none.
+    /// Keeps a word of memory for an observer from now on: the thread of any process that is on the processor whose
+    /// turn it is now, as `process << 32 | thread`; 0 while no thread is there.
     pub fn show_thread_at(&mut self, addr: u64) {
         self.guest.mem.thread_word = Some(ThreadWord {
             processor: self.guest.os.processor(),

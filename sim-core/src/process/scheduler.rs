@@ -170,9 +170,9 @@ impl Process {
     }
 
     /// Lends the guest to the context of another process that was made [beside](Self::beside) it, whose number among
-    /// the guest's processors is given. If the thread there belongs to another process of the run, that one has the turn
-    /// then; the memory that an observer reads goes before any process. `false`: that process has ended, or nobody has that
-    /// memory any more; see [`lose_thread`](Self::lose_thread).
+    /// the guest's processors is given. If the thread there belongs to another process of the run, that process has the
+    /// turn then; for an observer it is the process with the memory that the observer reads. `false`: that process has
+    /// ended, or no process has that memory any more; see [`lose_thread`](Self::lose_thread).
     #[inline]
     pub fn lend(&mut self, to: &mut Process, processor: usize) -> bool {
         std::mem::swap(&mut self.guest, &mut to.guest);
@@ -293,8 +293,8 @@ impl Process {
     }
 }
 
-/// Number of times that simulated time goes on without anybody who gets any further before that counts as a deadlock, unless
-/// somebody waits until a time: a timer comes again and again, and wakes who waits for something else.
+/// Number of times that simulated time advances without progress of any thread before that counts as a deadlock, unless
+/// a thread waits until a time: a timer comes again and again, and wakes threads that wait for something else.
 const MOST_IDLE_LOOKS: u32 = 10_000;
 
 /// Work of a look at the operating system's clock, as [`Linux::is_late_after`](crate::os::Linux) counts it.

@@ -31,7 +31,7 @@ impl Alone {
     /// The request of an outcome. Handlers cannot make system calls, and the program cannot drain buffers.
     ///
     /// # Errors
-    /// The cause of the fault if the outcome is none that executes alone there.
+    /// The cause of the fault if the outcome is not of an instruction that executes alone there.
     pub fn of(outcome: Outcome, in_handler: bool) -> Result<Alone, TrapCause> {
         match outcome {
             Outcome::Syscall if !in_handler => Ok(Alone::Syscall),

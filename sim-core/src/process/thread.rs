@@ -71,7 +71,7 @@ impl Thread {
         }
     }
 
-    /// The counters of its contexts, without what they have counted while it was on none of them, from some point on.
+    /// Counts of the thread's contexts, without those while it was on none of them, from some point on.
     #[must_use]
     pub(crate) fn own_counters(&self) -> GuestCounters {
         self.hart.counters.since(self.counted_elsewhere)

@@ -76,7 +76,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     let machine = timed_machine(&args.machine, args.core)?;
     let mut guest = program::guest_options(&args.subject.guest)?;
     guest.stdin = program::repeated_stdin(&args.subject)?;
-    // The program's output is not what is asked for here.
+    // The command prints the profile. The program's output is discarded.
     guest.stdout = Output::Discard;
     let periods = periods(args, &profilers)?;
     let samplers = profilers.iter().zip(&periods);

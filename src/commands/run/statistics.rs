@@ -116,7 +116,7 @@ pub struct ProgramDocument {
     pub branch_events: u64,
     /// See `branch_events`.
     pub branch_mispredicted_events: u64,
-    /// Loads of the level 1 data cache, and those that missed; 0 likewise.
+    /// Loads of the level 1 data cache, and those that missed; 0 where the machine does not count them for each thread.
     pub l1d_read_events: u64,
     /// See `l1d_read_events`.
     pub l1d_read_miss_events: u64,

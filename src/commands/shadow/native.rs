@@ -61,7 +61,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     if args.perfect {
         let perfect = perfect(&request, &library)?;
         session.whole = perfect.whole;
-        // With no shadow nobody else has read where the program's code lies.
+        // A run without shadows has not read the places of the program's code: they come from the perfect profile.
         session.symbols.add(perfect.symbols);
     }
     let cost = args

@@ -76,7 +76,7 @@ pub fn serve(
     Ok(0)
 }
 
-/// A word that nobody guesses: keys of hash maps are random.
+/// A random word of 128 bits: hashes under the random keys of hash maps.
 fn token() -> String {
     let word = || RandomState::new().hash_one("token");
     format!("{:016x}{:016x}", word(), word())

@@ -234,7 +234,7 @@ impl NativeProgram {
         })
     }
 
-    /// Seconds of a run that nobody observes; a library writes into a region, and rings, of its own.
+    /// Seconds of a run without an observer. A preloaded library writes into a region and rings of its own.
     fn alone(&self, library: Option<&Path>) -> anyhow::Result<f64> {
         let mut command = self.command(library)?;
         let folder = WorkFolder::new("validate")?;

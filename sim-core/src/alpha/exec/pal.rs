@@ -12,7 +12,7 @@ pub(crate) fn fence<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Next
 }
 
-/// Prefetches and their like.
+/// Does nothing: for prefetches and other hints.
 #[inline(always)]
 pub(crate) fn hint<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Next

@@ -210,8 +210,8 @@ struct Operation<I, O, C> {
 }
 
 impl<I: Floating, O: Floating, C: Fn(u64, u64, Round, &mut u8) -> u64> Operation<I, O, C> {
-    /// The IEEE result, and the same as a register; a NaN of the second operand goes before one of the
-    /// first (4.7.10.4).
+    /// The IEEE result as bits of its format, and as a register. Of two NaN operands the second one gives the result
+    /// (4.7.10.4).
     fn result(&self, rounding: Round, flags: &mut u8) -> (u64, u64) {
         for nan in [self.y, self.x] {
             if is_nan::<I>(nan) {
