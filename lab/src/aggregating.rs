@@ -20,7 +20,7 @@ pub struct Aggregated<E, P> {
     pub ran: Ran<E, P, Timing>,
     /// Interrupts.
     pub interrupts: InterruptStats,
-    /// Overflows that fell while one before still waited.
+    /// Overflows that were lost because an earlier one still waited.
     pub overflows_lost: u64,
     /// Samples that the handler has counted, by address and counter.
     pub samples: TableSamples,

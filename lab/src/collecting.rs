@@ -51,10 +51,10 @@ pub struct Collected<E> {
     pub truth: Truth<E>,
     /// Interrupts and assists.
     pub interrupts: InterruptStats,
-    /// Overflows that fell while the one before still waited.
+    /// Overflows that were lost because an earlier one still waited.
     pub overflows_lost: u64,
-    /// The records that handlers have stored; of records that the hardware stores, only places; of samples in a hash
-    /// table, a record each without count and cycle.
+    /// Records that handlers have stored. Records of the hardware hold places only; samples in a hash table are a
+    /// record each, without count and cycle.
     pub stored: SampleRecords,
     /// Memory that handlers and buffer take, in bytes.
     pub memory_bytes: u64,

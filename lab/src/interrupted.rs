@@ -20,7 +20,7 @@ pub(crate) struct Interrupted<E, P, H> {
     /// Handlers that were installed for the run.
     pub handlers: H,
     pub interrupts: InterruptStats,
-    /// Overflows that fell while one before still waited.
+    /// Overflows that were lost because an earlier one still waited.
     pub overflows_lost: u64,
 }
 

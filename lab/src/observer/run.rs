@@ -33,7 +33,7 @@ use crate::loops::ChipLoop;
 use crate::mode::Timed;
 use crate::provenance::Provenance;
 
-/// Instructions of all contexts between two looks at the ring. No observer takes as many samples meanwhile as the ring
+/// Instructions of all contexts between two looks at the ring. An observer takes fewer samples in them than the ring
 /// has places.
 const STRETCH: u64 = 1500;
 
