@@ -1,4 +1,4 @@
-//! What `--help` shows below the options: how each command is used.
+//! Texts that `--help` shows below the options: examples of each command.
 
 /// Examples of the whole.
 pub const WHOLE: &str = "\

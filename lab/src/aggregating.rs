@@ -20,9 +20,9 @@ pub struct Aggregated<E, P> {
     pub ran: Ran<E, P, Timing>,
     /// Interrupts.
     pub interrupts: InterruptStats,
-    /// Overflows that fell while one before still waited.
+    /// Overflows that were lost because an earlier one still waited.
     pub overflows_lost: u64,
-    /// What the handler has counted.
+    /// Samples that the handler has counted, by address and counter.
     pub samples: TableSamples,
     /// Memory that handler, table and buffers take, in bytes.
     pub memory_bytes: u64,

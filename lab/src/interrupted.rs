@@ -17,10 +17,10 @@ use crate::stopwatch::Stopwatch;
 /// A run that was interrupted.
 pub(crate) struct Interrupted<E, P, H> {
     pub ran: Ran<E, P, Timing>,
-    /// What was installed for it.
+    /// Handlers that were installed for the run.
     pub handlers: H,
     pub interrupts: InterruptStats,
-    /// Overflows that fell while one before still waited.
+    /// Overflows that were lost because an earlier one still waited.
     pub overflows_lost: u64,
 }
 

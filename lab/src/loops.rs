@@ -244,7 +244,7 @@ impl<E: TimedLoop<P>, P: PipelineProbe> Core<E, P> {
         self.run(u64::MAX)
     }
 
-    /// Ends its life, with every slot of its last cycle accounted for.
+    /// Ends the run, with every slot of its last cycle accounted for.
     #[must_use]
     pub fn finish(self) -> Finished<E, P> {
         E::finish(self.0)
@@ -252,7 +252,7 @@ impl<E: TimedLoop<P>, P: PipelineProbe> Core<E, P> {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
-    /// The core itself. Who runs that compiles its loops.
+    /// The core itself. Running it instantiates the loops in the caller's crate.
     #[must_use]
     pub fn into_inner(self) -> EitherCore<E, P> {
         self.0

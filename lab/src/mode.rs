@@ -1,5 +1,5 @@
-//! How a run is simulated: functionally, timed, or timed by units. Each mode has an `open` for callers
-//! that step the simulation themselves, and a `run`.
+//! Modes of a run: functional, timed, or timed by units. Each mode has an `open` for callers that step the simulation
+//! themselves, and a `run`.
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
@@ -48,7 +48,7 @@ impl<'a, M, I: Install, P> Lab<'a, M, I, P> {
         self.prepare_from(process)
     }
 
-    /// What [`prepare`](Self::prepare) gives, of a process that is where the program begins to count.
+    /// Gives the parts of [`prepare`](Self::prepare) for a process that has reached the point where counting begins.
     fn prepare_from(self, mut process: Process) -> Result<(Process, I::Editor, P, M), LabError> {
         if let Some(warn) = self.warn {
             process.os.set_warning_sink(Box::new(warn));
@@ -59,7 +59,7 @@ impl<'a, M, I: Install, P> Lab<'a, M, I, P> {
 }
 
 impl<'a, I, P> Lab<'a, Functional, I, P> {
-    /// Timed on a machine, a preset by its name or the machine of a file, by the cycle-driven core.
+    /// Times the run by the cycle-driven core of a machine: a preset by its name, or the machine of a file.
     ///
     /// # Errors
     /// There is no such machine.
@@ -68,13 +68,13 @@ impl<'a, I, P> Lab<'a, Functional, I, P> {
         Ok(self.timed(Cow::Owned(machine), CoreKind::Cycle))
     }
 
-    /// Timed on a machine that is described already, by the cycle-driven core.
+    /// Times the run by the cycle-driven core of a machine description.
     #[must_use]
     pub fn on_machine(self, machine: &'a MachineConfig) -> Lab<'a, Timed<'a>, I, P> {
         self.timed(Cow::Borrowed(machine), CoreKind::Cycle)
     }
 
-    /// Timed on a machine in the way that comes with it.
+    /// Times the run on a machine by the kind of core that comes with it.
     #[must_use]
     pub fn timed_by(self, machine: &'a TimedMachine) -> Lab<'a, Timed<'a>, I, P> {
         self.timed(Cow::Borrowed(&machine.config), machine.core)
@@ -84,7 +84,7 @@ impl<'a, I, P> Lab<'a, Functional, I, P> {
         self.map(|_, installs, probe| (Timed { machine, core }, installs, probe))
     }
 
-    /// What determines the results of the run.
+    /// Provenance of the run: all settings that determine its results.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance::of(&self.program)
@@ -154,19 +154,19 @@ impl<'a, I, P> Lab<'a, Timed<'a>, I, P> {
         &self.mode.machine
     }
 
-    /// The kind of its core.
+    /// The kind of the machine's core.
     pub(crate) fn core_kind(&self) -> CoreKind {
         self.mode.core
     }
 
-    /// By a core of a kind.
+    /// Times the run by a core of this kind.
     #[must_use]
     pub fn core(mut self, core: CoreKind) -> Self {
         self.mode.core = core;
         self
     }
 
-    /// What determines the results of the run.
+    /// Provenance of the run: all settings that determine its results.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance {
@@ -177,7 +177,7 @@ impl<'a, I, P> Lab<'a, Timed<'a>, I, P> {
 }
 
 impl<'a, I> Lab<'a, Timed<'a>, I, NoProbe> {
-    /// Only units of the run are timed, on one thread.
+    /// Times only units of the run, on one thread.
     ///
     /// # Errors
     /// [`LabError::SampledCore`] for the instruction-driven core, [`LabError::SampledCores`] for several cores.
@@ -238,7 +238,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
             .map_err(|reason| LabError::not_simulated(&machine.name, reason))
     }
 
-    /// A core whose caches and predictors what comes before the region has warmed.
+    /// A core with warm caches and predictors: instructions in front of the region have run through them.
     fn open_warm<Q: PipelineProbe>(
         self,
         region: &Region,
@@ -334,7 +334,7 @@ impl<'a, I> Lab<'a, Sampled<'a>, I, NoProbe> {
         self
     }
 
-    /// What determines the results of the run.
+    /// Provenance of the run: all settings that determine its results.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance {

@@ -7,7 +7,8 @@ use crate::common::preset;
 use crate::common::random::{self, Mix};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
-    AtCommit, Cause, Chip, CoreKind, CoreStats, CpiStack, EitherCore, PipelineProbe, StageRecord, StagesProbe,
+    AtCommit, Cause, Chip, CoreKind, CoreStats, CpiStack, EitherCore, PipelineProbe, StageRecord,
+    StagesProbe,
 };
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
@@ -164,17 +165,9 @@ fn slots_and_instructions_are_conserved() {
             "{name}"
         );
         let seen: &Count = core.probe().probe();
-        assert_eq!(
-            *core.cpi(),
-            seen.slots,
-            "{name}: what the probe saw"
-        );
+        assert_eq!(*core.cpi(), seen.slots, "{name}: what the probe saw");
         // Instructions fetched, decoded or dispatched have committed or were squashed.
-        assert_eq!(
-            seen.committed,
-            s.commit_program_instructions,
-            "{name}"
-        );
+        assert_eq!(seen.committed, s.commit_program_instructions, "{name}");
         assert_eq!(seen.squashed, s.squash_instructions, "{name}");
         assert_eq!(
             s.dispatch_instructions,

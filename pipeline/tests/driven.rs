@@ -10,7 +10,9 @@ use std::sync::Arc;
 use hps_pipeline::config::{
     L1dPrefetch, MachineConfig, NextLineConfig, StreamConfig, StrideConfig,
 };
-use hps_pipeline::core::{Cause, Chip, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe, StagesProbe};
+use hps_pipeline::core::{
+    Cause, Chip, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe, StagesProbe,
+};
 use hps_pipeline::stacks::FunctionStacks;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::isa::Isa;
@@ -145,11 +147,7 @@ pub fn assert_same_run<E: DecodeEditor>(
         let behind = ends == Ends::Exit && core.stats().dise_expansion_events > 0;
         let (Slots(oracle), Slots(of_core)) = (oracle.probe().probe(), core.probe().probe());
         let kept = oracle.len() - if behind { width } else { 0 };
-        assert_eq!(
-            oracle.len(),
-            of_core.len(),
-            "{what}: slots"
-        );
+        assert_eq!(oracle.len(), of_core.len(), "{what}: slots");
         assert_same_owners(&oracle[..kept], &of_core[..kept], &what);
     }
     *core.stats()

@@ -14,7 +14,7 @@ use crate::common::random::Mix;
 use crate::common::{Program, machine, preset};
 use crate::dise::{COUNTS_ONLY, RESTARTS, costs, install, set};
 use crate::driven::{
-    Ends, PRESETS, STRAIGHT,  assert_close, assert_same_run, slots, exiting, faulting, near,
+    Ends, PRESETS, STRAIGHT, assert_close, assert_same_run, exiting, faulting, near, slots,
 };
 
 /// Sequences, branches in them by data of their own, handlers, calls on a condition, returns, triggers at the

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
-    Cause, Chip, Commit, CoreKind, CyclesProbe, DynProbe, EitherCore, EventSet, FlushReason, PipelineProbe, Squash,
-    StageRecord, StagesProbe, State, Stored, Stretch, TrapTaken,
+    Cause, Chip, Commit, CoreKind, CyclesProbe, DynProbe, EitherCore, EventSet, FlushReason,
+    PipelineProbe, Squash, StageRecord, StagesProbe, State, Stored, Stretch, TrapTaken,
 };
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::probe::{NoProbe, Probe};
@@ -330,7 +330,12 @@ impl PipelineProbe for Stores {
 fn the_stores_that_a_probe_is_told_of_make_memory_what_it_is() {
     for name in ["lz", "objstore"] {
         let config = preset("hps-4wide");
-        let mut chip = Chip::with(&config, riscv_workload(name), NoEditor, CyclesProbe::new(Stores::default()));
+        let mut chip = Chip::with(
+            &config,
+            riscv_workload(name),
+            NoEditor,
+            CyclesProbe::new(Stores::default()),
+        );
         chip.run(200_000);
         let Stores(stores) = chip.probe().probe();
         assert!(stores.len() > 1_000, "{name}: {}", stores.len());

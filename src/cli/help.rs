@@ -1,4 +1,4 @@
-//! How the command describes itself: commands in groups, and a screen for `-h`.
+//! Descriptions that the command gives of itself: commands in groups, and a screen for `-h`.
 
 use clap::{Command, CommandFactory};
 
@@ -19,7 +19,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 
 /// Options that `-h` leaves to `--help`.
 const RARE: [&str; 53] = [
-    // What few programs need of their surroundings.
+    // Surroundings that few programs need.
     "cwd",
     "no_files",
     "writable",

@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands of `hps`, one file each.
 
 mod analyze;
 mod bench;
@@ -60,7 +60,7 @@ pub fn timed_machine(name: &str, core: cli::CoreKind) -> anyhow::Result<TimedMac
     })
 }
 
-/// What a report says of the instruction-driven core.
+/// Note of reports whose machine was simulated by the instruction-driven core.
 pub const INSTRUCTION_CORE_NOTE: &str = "The machine was simulated an instruction at a time: caches are asked in \
     program order instead of in order of time, so that cycles differ a little from those of the reference, a cycle at a \
     time.";

@@ -39,7 +39,7 @@ macro_rules! counted_pairs {
     };
 }
 
-/// All others.
+/// All pairs that [`counted`](crate::counted) does not run.
 macro_rules! other_pairs {
     ($functional:ident, $timed:ident, $sampled:ident) => {
         $functional! {
@@ -75,7 +75,7 @@ use absent::{no_functional_loops, no_sampled_loops, no_timed_loops};
 mod absent {
     //! Loops that are not compiled.
 
-    /// Stands where a loop would.
+    /// Takes the place of a loop.
     #[cold]
     pub(super) fn absent() -> ! {
         panic!(

@@ -12,7 +12,7 @@ use super::{Code, EMPTY, costs};
 use crate::common::random::Mix;
 use crate::common::{Program, machine, preset};
 use crate::dise::costs as dise_costs;
-use crate::driven::{Ends, LOOPS, PRESETS, STRAIGHT,  assert_same_run, slots, exiting, faulting};
+use crate::driven::{Ends, LOOPS, PRESETS, STRAIGHT, assert_same_run, exiting, faulting, slots};
 use crate::driven_dise::COMPUTED;
 
 #[test]

@@ -27,11 +27,21 @@ fn traced(
     process: Process,
     counters: &[CounterConfig],
 ) -> (Vec<StageRecord>, Vec<Taken>) {
-    let mut core = code.plain(config, process, counters, StagesProbe::new(Trace::default()));
+    let mut core = code.plain(
+        config,
+        process,
+        counters,
+        StagesProbe::new(Trace::default()),
+    );
     let stop = core.run_to_end();
     assert!(matches!(stop, Stop::Exit(_)), "{stop:?}");
     let log = core.interrupts().expect("attached").log().to_vec();
-    let records = core.probe().probe::<Trace>().records.iter().filter(|r| !r.squashed);
+    let records = core
+        .probe()
+        .probe::<Trace>()
+        .records
+        .iter()
+        .filter(|r| !r.squashed);
     (records.copied().collect(), log)
 }
 

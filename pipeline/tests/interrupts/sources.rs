@@ -62,7 +62,12 @@ fn a_counter_overflows_with_its_event() {
             let trace = StagesProbe::new(Trace::default());
             let mut traced = code.plain(&config, program.process(), &counters, trace);
             traced.run_to_end();
-            let records = traced.probe().probe::<Trace>().records.iter().filter(|r| !r.squashed);
+            let records = traced
+                .probe()
+                .probe::<Trace>()
+                .records
+                .iter()
+                .filter(|r| !r.squashed);
             let events: Vec<u64> = records
                 .filter(|r| r.is_program && (!counts_loads || r.inst.class == OpClass::Load))
                 .map(|r| r.end_cycle)

@@ -39,8 +39,7 @@ pub use self::reservations::Reservations;
 pub(crate) use self::stack::Given;
 pub use self::thread::Thread;
 
-/// What a guest process gets from outside. The default: no arguments, no environment, no files,
-/// empty input, discarded output.
+/// Surroundings of a guest process. The default: no arguments, no environment, no files, empty input, discarded output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessConfig {
     /// The arguments, the program's name first. Empty: only the image's file name.
@@ -58,7 +57,7 @@ pub struct ProcessConfig {
     /// The guest works on a copy of the root, which stays as it is. The copy is a new folder in this folder of the host,
     /// and is removed in the end unless [`Linux::keep_scratch`] is asked to keep it.
     pub scratch: Option<PathBuf>,
-    /// How threads share a hardware context.
+    /// Rules by which threads share a hardware context.
     pub threads: ThreadRules,
     /// Seed of all randomness that the guest can see.
     pub seed: u64,
@@ -116,18 +115,18 @@ impl Default for ProcessConfig {
 pub(crate) struct Interpreter {
     /// The loader.
     pub image: Arc<ProgramImage>,
-    /// Where its file lies, as the guest sees it.
+    /// Path of the loader's file, as the guest sees it.
     pub path: Vec<u8>,
 }
 
-/// A guest process on a hardware context: what its threads share, and the thread that runs. Its other threads are with
-/// its operating system.
+/// A guest process on a hardware context: the state that its threads share, and the thread that runs. The other threads
+/// are with the operating system layer.
 ///
-/// It dereferences to its guest, so that memory, files and program are reached without naming it.
-/// Code that needs the registers and the memory at once takes the two parts.
+/// A process dereferences to its guest, so that memory, files and program are reached without naming it. Code that
+/// needs the registers and the memory at once takes the two parts.
 #[derive(Debug)]
 pub struct Process {
-    /// What threads share.
+    /// State that threads share.
     pub guest: Guest,
     /// The thread.
     pub thread: Thread,
@@ -280,7 +279,7 @@ impl Process {
         self.follow_as(source, pages, os)
     }
 
-    /// Like [`Process::follow`], with an operating system that was made from that of `source`.
+    /// Follows `source` as [`Process::follow`] does, with an operating system that was made from that of `source`.
     pub(crate) fn follow_as(
         &mut self,
         source: &mut Process,
@@ -375,8 +374,8 @@ fn align_down(value: u64, unit: u64) -> u64 {
     value - value % unit
 }
 
-/// Where the heap begins. Programs of OSF/1 take it for granted that it begins at the very end of
-/// the image; Linux tells them.
+/// Start of the heap. Programs of OSF/1 take it for granted that the heap begins at the very end of the image; Linux
+/// tells them.
 fn heap_start(image: &ProgramImage) -> u64 {
     let page_bytes = image.os.page_bytes(image.isa);
     match image.os {

@@ -1,4 +1,4 @@
-//! Whose turn it is: how a hardware context goes from one thread of a guest to the next.
+//! Scheduling: how a hardware context goes from one thread of a guest to the next.
 //!
 //! A thread gives up the context in a system call (it waits, it yields, it ends) or because its time slice is over.
 //! The second kind, and all that simulated time brings, happens where a machine comes to the process's deadline
@@ -136,7 +136,7 @@ impl Process {
         self.goes_on(editor, self.thread.hart.pc, result)
     }
 
-    /// Where the context goes on after another thread may have come to it. `pc` is where it was before.
+    /// The place at which the context goes on after another thread may have come to it. `pc` is its place before.
     fn goes_on<E: DecodeEditor>(&self, editor: &E, pc: u64, result: SyscallResult) -> Then {
         match result {
             SyscallResult::Exit(code) => Then::Exit(code),
@@ -173,9 +173,9 @@ impl Process {
     }
 
     /// Lends the guest to the context of another process that was made [beside](Self::beside) it, whose number among
-    /// the guest's processors is given. If the thread there belongs to another process of the run, that one has the turn
-    /// then; the memory that an observer reads goes before any process. `false`: that process has ended, or nobody has that
-    /// memory any more; see [`lose_thread`](Self::lose_thread).
+    /// the guest's processors is given. If the thread there belongs to another process of the run, that process has the
+    /// turn then; for an observer it is the process with the memory that the observer reads. `false`: that process has
+    /// ended, or no process has that memory any more; see [`lose_thread`](Self::lose_thread).
     #[inline]
     pub fn lend(&mut self, to: &mut Process, processor: usize) -> bool {
         std::mem::swap(&mut self.guest, &mut to.guest);
@@ -197,7 +197,7 @@ impl Process {
         self.note();
     }
 
-    /// Notes who is on this context.
+    /// Notes the thread, the process and the program on this context.
     pub(super) fn note(&mut self) {
         self.account();
         self.guest.os.threads.note(&self.thread);
@@ -212,7 +212,7 @@ impl Process {
         self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
     }
 
-    /// What becomes of the process, or of the context, behind a call.
+    /// Ends the process or gives the context to another thread, if the result of a call demands it.
     fn settle(&mut self, served: Served) -> SyscallResult {
         match self.ends_or_goes_on(served) {
             Ok(SyscallResult::Exit(code)) => self.leave(code),
@@ -301,8 +301,8 @@ impl Process {
     }
 }
 
-/// Number of times that simulated time goes on without anybody who gets any further before that counts as a deadlock, unless
-/// somebody waits until a time: a timer comes again and again, and wakes who waits for something else.
+/// Number of times that simulated time advances without progress of any thread before that counts as a deadlock, unless
+/// a thread waits until a time: a timer comes again and again, and wakes threads that wait for something else.
 const MOST_IDLE_LOOKS: u32 = 10_000;
 
 /// Work of a look at the operating system's clock, as [`Linux::is_late_after`](crate::os::Linux) counts it.

@@ -138,7 +138,7 @@ fn compiling(args: &LeaderboardArgs) -> anyhow::Result<Compiling> {
     })
 }
 
-/// What a reader has to know of the numbers.
+/// Notes on the numbers, for the reader.
 fn notes(args: &LeaderboardArgs) -> Vec<String> {
     let mut notes = vec![format!(
         "Profilers that watch only take about {} samples in a run, at {} phases of a period of at least {} cycles.",

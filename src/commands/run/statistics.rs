@@ -30,7 +30,7 @@ pub struct Statistics {
     pub version: &'static str,
     /// The program as it was named.
     pub program: String,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
     /// SHA-256 of its file.
     pub program_hash: String,
@@ -38,9 +38,9 @@ pub struct Statistics {
     pub isa: &'static str,
     /// `functional`, `timed` or `sampled` (timed in units: see `sampling`).
     pub mode: &'static str,
-    /// How the machine was simulated: by `cycle` or by `instruction`; null in a functional run.
+    /// Core model: `cycle` or `instruction`; null in a functional run.
     pub core_driven_by: Option<&'static str>,
-    /// How far the cycles may be off, by an estimate, where the machine was simulated by instruction.
+    /// Estimated error of the cycles, where the machine was simulated by instruction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
     /// Seed of the randomness that the program saw.
@@ -51,12 +51,12 @@ pub struct Statistics {
     pub cycles: Option<u64>,
     /// Instructions a cycle; null in a functional run. Of the units, if timing was sampled.
     pub ipc: Option<f64>,
-    /// What sampled timing measured.
+    /// Results of sampled timing.
     pub sampling: Option<SamplingDocument>,
     /// Processes that the program was, if it made others. All counts are of all of them together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
-    /// What each program of these processes has used of the contexts, if there were others.
+    /// Use of the contexts by each program of these processes, if there were others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramDocument>,
     /// Pages that processes have copied because they wrote to them while they shared them with others, if there were
@@ -73,7 +73,7 @@ pub struct Statistics {
     pub end: End,
     /// All completed instructions by origin.
     pub retired: Retired,
-    /// What the operating system layer warned of.
+    /// Warnings of the operating system layer.
     pub warnings: Vec<String>,
     /// The machine; null in a functional run.
     pub machine: Option<MachineDocument>,
@@ -97,11 +97,11 @@ pub struct Statistics {
     pub dise: Option<DiseDocument>,
 }
 
-/// What a program has used of the contexts, of a run with several processes. A `fork` begins one, and so does an
+/// Use of the contexts by one program, in a run with several processes. A `fork` begins a program, and so does an
 /// `execve`.
 #[derive(Debug, Serialize)]
 pub struct ProgramDocument {
-    /// Its number, as in `hps profile --process`.
+    /// The number of the program, as in `hps profile --process`.
     pub number: usize,
     /// The number of its process.
     pub pid: u32,
@@ -111,23 +111,23 @@ pub struct ProgramDocument {
     pub instructions: u64,
     /// Cycles of contexts on which it was; null in a functional run.
     pub cycles: Option<u64>,
-    /// Its branches, jumps, calls and returns, and those of them that were mispredicted; 0 where the machine does not
-    /// count them for each thread.
+    /// Branches, jumps, calls and returns of the program, and those of them that were mispredicted; 0 where the machine
+    /// does not count them for each thread.
     pub branch_events: u64,
     /// See `branch_events`.
     pub branch_mispredicted_events: u64,
-    /// Loads of the level 1 data cache, and those that missed; 0 likewise.
+    /// Loads of the level 1 data cache, and those that missed; 0 where the machine does not count them for each thread.
     pub l1d_read_events: u64,
     /// See `l1d_read_events`.
     pub l1d_read_miss_events: u64,
 }
 
 impl ProgramDocument {
-    /// All of a run, which has completed so many instructions.
+    /// All programs of a run, which has completed `instructions` instructions.
     fn all(ran: &Ran, instructions: u64) -> Vec<ProgramDocument> {
         let (process, timed) = (&ran.process, ran.timed.as_ref());
         let first = ran.provenance.program.as_str();
-        // What a context has counted since the last system call is known where there is one.
+        // Counts of a context since its last system call are known only if there is one context.
         let end = match timed {
             Some(timed) if !timed.contexts.is_empty() => process.thread.hart.counters,
             _ => GuestCounters {
@@ -182,7 +182,7 @@ pub struct SamplingDocument {
 }
 
 impl SamplingDocument {
-    /// None if no unit was measured.
+    /// `None` if no unit was measured.
     fn new(
         machine: &MachineConfig,
         plan: &SamplingPlan,
@@ -214,15 +214,15 @@ impl SamplingDocument {
 pub enum End {
     /// The program ended.
     Exit,
-    /// It reached the limit of instructions.
+    /// The run reached the limit of instructions.
     Limit,
-    /// It faulted.
+    /// The program faulted.
     Fault {
-        /// What was wrong.
+        /// The fault, in words.
         cause: String,
         /// Address of the instruction.
         pc: String,
-        /// Its encoding.
+        /// Encoding of the instruction.
         encoding: String,
         /// The instruction.
         disassembly: String,
@@ -247,9 +247,9 @@ pub struct Retired {
 /// A machine as it was resolved.
 #[derive(Debug, Serialize)]
 pub struct MachineDocument {
-    /// Its name.
+    /// Name of the machine.
     pub name: String,
-    /// Same for machines that cannot differ in a cycle: see [`hps_lab::fingerprint`].
+    /// Equal for machines that cannot differ in a cycle: see [`hps_lab::fingerprint`].
     pub fingerprint: String,
     /// Every key.
     pub configuration: MachineConfig,
@@ -258,7 +258,7 @@ pub struct MachineDocument {
 /// A CPI stack. The slots sum to `commit_width * cycles`, for each of the contexts that they are of.
 #[derive(Debug, Serialize)]
 pub struct Stack {
-    /// How many contexts of a chip the slots and the cycles are of together, if there are several.
+    /// Contexts of a chip whose slots and cycles are summed here, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contexts: Option<usize>,
     /// Slots of a cycle; null for all cores of a chip together that commit different numbers of instructions in one.
@@ -276,28 +276,28 @@ pub struct Stack {
 pub struct Part {
     /// The owner.
     pub cause: &'static str,
-    /// Its commit slots.
+    /// Commit slots of the owner.
     pub slots: u64,
     /// `slots / commit_width`, or the sum of that of all cores.
     pub cycles: f64,
-    /// Its cycles per instruction of the program; of several contexts, those of each in the mean, so that all parts sum to
-    /// the cycles of the run per instruction.
+    /// Cycles of the owner per instruction of the program. With several contexts it is the mean over contexts, so that
+    /// all parts sum to the cycles of the run per instruction.
     pub cpi: f64,
 }
 
-/// What one context of several has counted.
+/// Counters of one context of several.
 #[derive(Debug, Serialize)]
 pub struct CoreDocument {
     /// The core that it is of, from 0.
     pub number: u16,
-    /// Which of the contexts of that core it is, from 0.
+    /// Number of the context on its core, from 0.
     pub context: u16,
-    /// Its counters.
+    /// Counters of the context.
     pub core: CoreStats,
-    /// Counters of its core's caches, TLBs and buses, with the first context of the core; those of what it shares count
-    /// for all cores.
+    /// Counters of the core's caches, TLBs and buses, in the core's first context; those of shared caches and buses
+    /// count for all cores.
     pub memory: BTreeMap<&'static str, u64>,
-    /// Its cycles by cause.
+    /// Cycles of the context by cause.
     pub cpi_stack: Stack,
 }
 
@@ -319,11 +319,11 @@ impl CoreDocument {
 pub struct FunctionDocument {
     /// The function.
     pub function: String,
-    /// Its address.
+    /// Address of the function.
     pub entry: String,
-    /// Its slots of all slots.
+    /// Slots of the function as a share of all slots.
     pub share: f64,
-    /// Its cycles by cause.
+    /// Cycles of the function by cause.
     pub stack: Stack,
 }
 
@@ -336,7 +336,7 @@ pub struct DiseDocument {
     pub constants: BTreeMap<String, i64>,
     /// Sizes and costs.
     pub configuration: DiseConfig,
-    /// What it counted, wrong paths included.
+    /// Counters of the engine, wrong paths included.
     pub stats: DiseStats,
 }
 
@@ -344,7 +344,7 @@ pub struct DiseDocument {
 pub struct WithProductions {
     /// The files.
     pub files: Vec<String>,
-    /// What was loaded.
+    /// The loaded productions.
     pub productions: Productions,
 }
 
@@ -508,7 +508,7 @@ impl Stack {
         whole.of_contexts(cores.len(), instructions)
     }
 
-    /// This stack, whose slots and cycles are of so many contexts together.
+    /// This stack as the sum of `contexts` contexts.
     fn of_contexts(mut self, contexts: usize, instructions: u64) -> Self {
         if contexts > 1 {
             self.contexts = Some(contexts);
