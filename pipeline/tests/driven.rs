@@ -82,7 +82,7 @@ impl PipelineProbe for Slots {
 }
 
 /// A probe that keeps [`Slots`].
-pub fn slots() -> StagesProbe {
+pub fn all_slots() -> StagesProbe {
     StagesProbe::new(Slots::default())
 }
 
@@ -117,8 +117,8 @@ fn comparable(stats: &CoreStats, ends: Ends) -> CoreStats {
 
 /// Runs a program on both cores; cycles and counters are the same, and who owns the slots if asked.
 fn assert_same(config: &MachineConfig, program: &Program, ends: Ends, slots: bool, what: &str) {
-    let oracle = Chip::with(config, program.process(), NoEditor, slots());
-    let core = driven(config, program.process(), slots());
+    let oracle = Chip::with(config, program.process(), NoEditor, all_slots());
+    let core = driven(config, program.process(), all_slots());
     assert_same_run(oracle, core, config, ends, slots, what);
 }
 

@@ -20,7 +20,6 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
 use super::SampledLoop;
-use crate::attach;
 use crate::observer::watch as observer;
 use crate::shadow::Following;
 use crate::truth::Watching;
