@@ -212,7 +212,7 @@ impl Process {
         self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
     }
 
-    /// What becomes of the process, or of the context, behind a call.
+    /// Puts the process, or the context, into the state that follows from a call.
     fn settle(&mut self, served: Served) -> SyscallResult {
         match self.ends_or_goes_on(served) {
             Ok(SyscallResult::Exit(code)) => self.leave(code),
