@@ -180,6 +180,14 @@ fn unknown_flags_are_refused_and_holes_are_found() {
     }
 }
 
+/// Output of the program on Linux.
+const KINDS: &str = include_str!("guest/descriptor_kinds.txt");
+
+#[test]
+fn each_kind_of_descriptor_is_as_linux_has_it() {
+    prints("descriptor_kinds.c", &["-O2"], &[], KINDS);
+}
+
 /// Values that Linux gives natively.
 const CALLS: &str = include_str!("guest/descriptor_calls.txt");
 

@@ -192,7 +192,7 @@ impl Linux {
     }
 }
 
-/// What a count has seen already.
+/// Files and pipes that a count has seen already.
 #[derive(Debug)]
 pub(super) struct Seen<'a> {
     pub names: &'a SharedNames,

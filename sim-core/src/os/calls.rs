@@ -45,7 +45,7 @@ impl Traits {
 const OSF: bool = true;
 const LINUX: bool = false;
 
-/// What a call does.
+/// The code of a call.
 type Handler = fn(&mut Linux, &mut Thread, &mut Memory, &[u64; 6]) -> Outcome<Returned>;
 
 macro_rules! calls {

@@ -142,7 +142,7 @@ impl Descriptors {
             .ok_or(Errno::EBADF)
     }
 
-    /// What is behind a descriptor of a kind.
+    /// The object behind a descriptor of a kind.
     ///
     /// # Errors
     /// `EINVAL` if it is of another kind.

@@ -10,12 +10,12 @@ use super::{Linux, Served, SyscallResult};
 use crate::memory::Memory;
 use crate::process::Thread;
 
-/// What the current call is given beside its arguments.
+/// Input of the current call beside its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CurrentCall {
     /// The thread that makes it.
     pub caller: u32,
-    /// What has become of its wait, if it has waited before.
+    /// The outcome of its wait, if it has waited before.
     pub resumed: Option<Resumed>,
 }
 

@@ -1,7 +1,6 @@
 //! `eventfd`: a counter behind a descriptor. Writing adds to it; reading takes all of it, or one.
 
 use super::Linux;
-use super::abi::OpenFlags;
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::kinds::{Kind, Operations, Span, in_order};
@@ -107,24 +106,13 @@ impl Operations for EventCounter {
 impl Linux {
     /// `eventfd2`: the flags that close and do not wait are those of `open`.
     pub(super) fn eventfd(&mut self, value: u64, flags: u64) -> Result<u64, Errno> {
-        let rules = self.abi.open_rules();
-        let flags = u64::from(flags as u32);
-        if flags & !(SEMAPHORE | rules.cloexec | rules.nonblock) != 0 {
-            return Err(Errno::EINVAL);
-        }
+        let open_flags = self.abi.open_rules().unplaced(flags & !SEMAPHORE)?;
         let counter = EventCounter {
             value: u64::from(value as u32),
             is_semaphore: flags & SEMAPHORE != 0,
             reads: 0,
             writes: 0,
         };
-        let flags = OpenFlags {
-            read: true,
-            write: true,
-            cloexec: flags & rules.cloexec != 0,
-            nonblock: flags & rules.nonblock != 0,
-            ..OpenFlags::default()
-        };
-        self.open_unplaced(Kind::Event(counter), flags)
+        self.open_unplaced(Kind::Event(counter), open_flags)
     }
 }

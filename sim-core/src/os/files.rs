@@ -19,7 +19,7 @@ const MAX_IOVECS: u64 = 1024;
 /// its whole buffer.
 pub(super) const PIECE_BYTES: u64 = 1 << 20;
 
-/// What an offset of `lseek` counts from, or looks for.
+/// Place from which an offset of `lseek` counts, or content that it looks for.
 pub(super) mod whence {
     pub const SET: u64 = 0;
     pub const CURRENT: u64 = 1;

@@ -57,7 +57,7 @@ impl Span {
         }
     }
 
-    /// As [`room`](Self::room), for what has no positions.
+    /// [`room`](Self::room) of a kind without positions.
     ///
     /// # Errors
     /// `ESPIPE` if an offset is given.
@@ -93,7 +93,7 @@ impl Span {
     }
 }
 
-/// What has no positions refuses an offset.
+/// Refuses an offset, for kinds without positions.
 pub(super) fn in_order(offset: Option<u64>) -> Result<(), Errno> {
     match offset {
         None => Ok(()),
@@ -111,14 +111,14 @@ pub(super) struct Whereabouts<'a> {
     pub is_writable: bool,
 }
 
-/// What calls do with a descriptor of a kind. The defaults are those of a stream without readers and writers.
+/// Behaviour of a kind of descriptor in all calls. The defaults are those of a stream without readers and writers.
 pub(super) trait Operations: Debug {
     /// The name in `/proc/PID/fd` of what has no place in any file system; it has no type either, and no positions.
     fn anonymous(&self) -> Option<&'static str> {
         None
     }
 
-    /// What a gate is told. `has_place` says that it was opened by a path.
+    /// The role that a gate is told. `has_place` says that it was opened by a path.
     fn role(&self, _has_place: bool) -> DescriptorKind {
         match self.anonymous() {
             Some(_) => DescriptorKind::Event,
@@ -126,7 +126,7 @@ pub(super) trait Operations: Debug {
         }
     }
 
-    /// Its text in `/proc/PID/fd`, where it has no path. `number` is the one of its inode.
+    /// The text in `/proc/PID/fd`, where it has no path. `number` is the one of its inode.
     fn link(&self, number: u64) -> String {
         match self.anonymous() {
             Some(name) => format!("anon_inode:{name}"),
@@ -134,7 +134,7 @@ pub(super) trait Operations: Debug {
         }
     }
 
-    /// What `stat` tells.
+    /// The answer of `stat`.
     fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
         let kind = match self.anonymous() {
             Some(_) => 0,
@@ -187,7 +187,7 @@ pub(super) trait Operations: Debug {
         None
     }
 
-    /// What a `write` that was cut short waits for.
+    /// The reason for which a `write` that was cut short waits.
     fn waits_for_room(&self) -> Option<&'static str> {
         None
     }
@@ -197,8 +197,10 @@ pub(super) trait Operations: Debug {
         0
     }
 
-    /// A copy for another run, which shares nothing with this one.
-    fn duplicate(&self, has_place: bool) -> Result<Kind, DuplicateError>;
+    /// A copy for another run, which shares nothing with this one. There is none of what others are at the other end of.
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Err(DuplicateError::Pipe)
+    }
 
     /// `read` and its kin.
     fn read(_: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome
@@ -246,7 +248,7 @@ type Control = fn(&mut Linux, &mut Thread, &mut Memory, &[u64; 6]) -> Result<u64
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident($type:ty),)*) => {
-        /// What is read or written through a descriptor.
+        /// An object that is read or written through a descriptor.
         #[derive(Debug)]
         pub(super) enum Kind {
             $($(#[$doc])* $name($type),)*

@@ -62,7 +62,7 @@ impl Pages {
     }
 }
 
-/// What lies where in the memory of a process. It goes with the memory to a child that borrows that.
+/// Ranges in the memory of a process. A child that borrows the memory borrows them, too.
 #[derive(Clone, Debug)]
 pub(super) struct AddressSpace {
     pub heap: Heap,
@@ -71,7 +71,7 @@ pub(super) struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// That of a new program, whose heap begins at `heap_start`.
+    /// The address space of a new program, whose heap begins at `heap_start`.
     pub(super) fn new(heap_start: u64) -> AddressSpace {
         AddressSpace {
             heap: Heap {

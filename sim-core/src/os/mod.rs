@@ -172,7 +172,7 @@ pub enum SyscallResult {
 /// How a thread goes on behind its system call.
 #[derive(Debug)]
 pub(crate) enum Served {
-    /// As the result says, if it goes on.
+    /// In the way that the result says, or not at all.
     Goes(SyscallResult),
     /// At `hart.pc`, where the handler of a signal returns to. All registers were loaded, and the stack pointer was this.
     Returns { stack_pointer: u64 },
@@ -180,7 +180,7 @@ pub(crate) enum Served {
     Executes(Box<Execution>),
     /// Later: it gives up its turn, because it waits or because another one is to go on.
     GivesUp,
-    /// It has ended, and others of the process have not.
+    /// Not at all: the thread has ended, and others of the process have not.
     Ends,
 }
 

@@ -14,21 +14,21 @@ pub(super) type Outcome<T = u64> = Result<T, Unserved>;
 /// A call that has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unserved {
-    /// It fails.
+    /// The call fails.
     Fails(Errno),
-    /// It fails, and its thread gets a signal.
+    /// The call fails, and its thread gets a signal.
     Raises(Signal, Errno),
-    /// It waits, and is served again from its beginning.
+    /// The call waits, and is served again from its beginning.
     Waits(Blocked),
 }
 
 impl Unserved {
-    /// It waits, until `until_ns` of simulated time at most.
+    /// A wait, until `until_ns` of simulated time at most.
     pub(super) fn wait(waits_for: WaitFor, until_ns: Option<u64>) -> Unserved {
         Unserved::Waits(Blocked::new(waits_for, until_ns))
     }
 
-    /// It waits for what another thread may do to a file, and goes on behind `done` bytes.
+    /// A wait for what another thread may do to a file, to go on behind `done` bytes.
     pub(super) fn wait_behind(done: u64, what: &'static str) -> Unserved {
         Unserved::Waits(Blocked {
             done,
@@ -36,7 +36,7 @@ impl Unserved {
         })
     }
 
-    /// It waits without an end for what another thread may do to a file, unless it must not wait.
+    /// A wait without an end for what another thread may do to a file; `EAGAIN` if the call must not wait.
     pub(super) fn on_file(nonblock: bool, what: &'static str) -> Unserved {
         match nonblock {
             true => Unserved::Fails(Errno::EAGAIN),

@@ -12,7 +12,6 @@ use super::Linux;
 use super::abi::OpenFlags;
 use super::account::{NO_DEVICE, Seen};
 use super::descriptors::{Kind, OpenFile};
-use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::gate::DescriptorKind;
 use super::identity::capability;
@@ -329,11 +328,6 @@ impl Operations for PipeEnd {
             true => self.lock().held_bytes(),
             false => 0,
         }
-    }
-
-    /// Both runs would change what is in the pipe.
-    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
-        Err(DuplicateError::Pipe)
     }
 
     fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {

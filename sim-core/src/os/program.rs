@@ -8,7 +8,7 @@ use crate::process::Thread;
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub isa: Isa,
-    /// Its number among all that processes of the run have begun, from 1.
+    /// The number among all programs that processes of the run have begun, from 1.
     pub number: u32,
     pub started: Option<Started>,
     /// Where its file lies, as the guest sees it.

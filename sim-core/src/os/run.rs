@@ -1,4 +1,4 @@
-//! What there is once for all processes of a run, beside the family and the open files.
+//! State that all processes of a run have in common, beside the family and the open files.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use super::warnings::Warnings;
 use crate::process::ProcessConfig;
 use crate::random::Random;
 
-/// What all processes share. It is with the one whose turn it is, and [goes on](super::Linux::hand_over) with the turn; the
+/// State of a run. The process whose turn it is has it; it [goes on](super::Linux::hand_over) with the turn; the
 /// others have one that says nothing.
 #[derive(Debug)]
 pub(super) struct Run {

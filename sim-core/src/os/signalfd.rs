@@ -1,7 +1,6 @@
 //! `signalfd`: blocked signals that are read from a descriptor (signalfd(2), Linux `fs/signalfd.c`).
 
 use super::Linux;
-use super::abi::OpenFlags;
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::kinds::{Kind, Operations, Span, in_order};
@@ -41,7 +40,7 @@ impl Operations for SignalFile {
         Ok(Kind::Signal(*self))
     }
 
-    /// As many signals as fit, those of the thread first.
+    /// Takes signals until the next one does not fit, those of the thread first.
     fn read(os: &mut Linux, thread: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
         in_order(span.offset)?;
         let mask = os.files.own::<SignalFile>(span.fd)?.mask;
@@ -88,11 +87,7 @@ impl Operations for SignalFile {
 impl Linux {
     pub(super) fn signalfd4(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, mask, mask_bytes, flags, ..] = *a;
-        let rules = self.abi.open_rules();
-        let flags = u64::from(flags as u32);
-        if flags & !(rules.cloexec | rules.nonblock) != 0 {
-            return Err(Errno::EINVAL);
-        }
+        let flags = self.abi.open_rules().unplaced(flags)?;
         let mask = match self.read_mask(mem, mask, mask_bytes)? {
             Some(mask) => mask,
             None if mask_bytes == 8 => return Err(Errno::EFAULT),
@@ -105,13 +100,6 @@ impl Linux {
         let file = SignalFile {
             mask,
             is_ready: false,
-        };
-        let flags = OpenFlags {
-            read: true,
-            write: true,
-            cloexec: flags & rules.cloexec != 0,
-            nonblock: flags & rules.nonblock != 0,
-            ..OpenFlags::default()
         };
         self.files.has_signals = true;
         self.open_unplaced(Kind::Signal(file), flags)

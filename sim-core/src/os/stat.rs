@@ -65,7 +65,7 @@ pub(super) fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> File
     }
 }
 
-/// What a file without a place is.
+/// The answer of `stat` for a file without a place.
 pub(super) fn special_stat(mode: u32, number: u64) -> FileStat {
     FileStat {
         device: super::DEVICE,

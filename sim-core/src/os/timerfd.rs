@@ -1,7 +1,6 @@
 //! `timerfd`: a timer behind a descriptor, which is read for how often it has come.
 
 use super::Linux;
-use super::abi::OpenFlags;
 use super::descriptors::{Descriptors, Kind};
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
@@ -56,11 +55,10 @@ impl Operations for TimerFile {
 
 impl Linux {
     pub(super) fn timerfd_create(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
-        let rules = self.abi.open_rules();
         let [clock_id, flags, ..] = *a;
-        let flags = u64::from(flags as u32);
         let clock = self.clock(clock_id)?;
-        if flags & !(rules.cloexec | rules.nonblock) != 0 || clock.is_of_processors() {
+        let flags = self.abi.open_rules().unplaced(flags)?;
+        if clock.is_of_processors() {
             return Err(Errno::EINVAL);
         }
         let timer = TimerFile {
@@ -69,13 +67,6 @@ impl Linux {
             arrivals: 0,
         };
         self.files.has_timers = true;
-        let flags = OpenFlags {
-            read: true,
-            write: true,
-            cloexec: flags & rules.cloexec != 0,
-            nonblock: flags & rules.nonblock != 0,
-            ..OpenFlags::default()
-        };
         self.open_unplaced(Kind::Timer(timer), flags)
     }
 

@@ -136,7 +136,7 @@ impl Linux {
                     }
                 }
                 Err(unserved) if done == 0 => return Err(unserved),
-                // What was copied counts, and a pipe that is full waits for the next call.
+                // Copied bytes count, and a pipe that is full waits for the next call.
                 Err(_) => break,
             }
         }

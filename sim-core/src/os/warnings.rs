@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 /// Receives warnings, each once.
 pub type WarningSink = Box<dyn FnMut(&str) + Send>;
 
-/// What the user of a run was warned of.
+/// Warnings to the user of a run.
 #[derive(Default)]
 pub(super) struct Warnings {
     texts: Vec<String>,

@@ -308,7 +308,7 @@ impl Operations for Inotify {
         Ok(Kind::Inotify(self.clone()))
     }
 
-    /// As many events as fit.
+    /// Takes whole events until the next one does not fit.
     fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
         span.room_in_order(mem)?;
         let instance = os.files.own::<Inotify>(span.fd)?;
@@ -357,27 +357,16 @@ impl Descriptors {
 
 impl Linux {
     pub(super) fn inotify_init(&mut self, flags: u64) -> Result<u64, Errno> {
-        let rules = self.abi.open_rules();
-        let flags = u64::from(flags as u32);
-        if flags & !(rules.cloexec | rules.nonblock) != 0 {
-            return Err(Errno::EINVAL);
-        }
+        let flags = self.abi.open_rules().unplaced(flags)?;
         if self.files.instances().count() >= MOST_INSTANCES {
             return Err(Errno::EMFILE);
         }
-        let file = OpenFile {
-            kind: Kind::Inotify(Inotify::default()),
-            flags: OpenFlags {
-                read: true,
-                cloexec: flags & rules.cloexec != 0,
-                nonblock: flags & rules.nonblock != 0,
-                ..OpenFlags::default()
-            },
-            path: None,
-            number: None,
-        };
         self.files.watching.is_used = true;
-        self.files.insert(file, self.limits.descriptors())
+        let flags = OpenFlags {
+            write: false,
+            ..flags
+        };
+        self.open_unplaced(Kind::Inotify(Inotify::default()), flags)
     }
 
     pub(super) fn inotify_add_watch(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {

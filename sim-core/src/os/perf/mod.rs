@@ -16,7 +16,6 @@ mod samples;
 use super::Linux;
 use super::abi::OpenFlags;
 use super::descriptors::Kind;
-use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::kinds::{Operations, Span, in_order};
 use super::outcome::Outcome;
@@ -329,11 +328,6 @@ impl Operations for PerfFile {
     /// A wake-up is told once, as by the kernel.
     fn events(&self) -> u16 {
         self.take_events()
-    }
-
-    /// The event counts for threads that a copy does not have.
-    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
-        Err(DuplicateError::Pipe)
     }
 
     fn read(os: &mut Linux, caller: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {

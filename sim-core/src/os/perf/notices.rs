@@ -54,7 +54,7 @@ pub(super) struct Notices {
 }
 
 impl PerfFile {
-    /// What the descriptor is ready for, for the last time until the next wake-up.
+    /// Takes the events that the descriptor is ready for; there are none then until the next wake-up.
     pub(super) fn take_events(&self) -> u16 {
         match std::mem::take(&mut self.lock().notices.is_ready) {
             true => READABLE,

@@ -301,7 +301,7 @@ fn framed(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {
 pub(in super::super) struct Samplers {
     /// Events that the machine counts for threads.
     pub(super) offered: OfferedEvents,
-    /// Those that take samples, as long as they are open.
+    /// Open events that take samples.
     events: Vec<Weak<Mutex<Event>>>,
 }
 
@@ -311,7 +311,7 @@ impl Samplers {
         self.events.push(std::sync::Arc::downgrade(&file.0));
     }
 
-    /// Those of a copy of the process, whose threads go on without events.
+    /// Samplers of a copy of the process, whose threads go on without events.
     pub(in super::super) fn of_copy(&self) -> Samplers {
         Samplers {
             offered: self.offered,

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::Linux;
 use super::super::abi::OpenFlags;
-use super::super::duplicate::DuplicateError;
 use super::super::errno::Errno;
 use super::super::kinds::{Kind, Operations};
 use super::super::readiness::READABLE;
@@ -26,11 +25,6 @@ pub(in super::super) struct ProcessFile {
 impl Operations for ProcessFile {
     fn anonymous(&self) -> Option<&'static str> {
         Some("[pidfd]")
-    }
-
-    /// A copy of the program has no other processes.
-    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
-        Err(DuplicateError::Pipe)
     }
 
     fn events(&self) -> u16 {

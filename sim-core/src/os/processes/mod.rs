@@ -83,9 +83,9 @@ pub(super) struct Member {
 /// How a process stands to its turns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProcessState {
-    /// It has lent its memory to a child, and waits until that is back.
+    /// The process has lent its memory to a child, and waits until that is back.
     pub is_lent: bool,
-    /// It is stopped until a signal lets it go on.
+    /// The process is stopped until a signal lets it go on.
     pub is_stopped: bool,
     /// A thread on this context waits for all others of the process to leave theirs.
     pub gathers: Option<usize>,

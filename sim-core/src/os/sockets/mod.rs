@@ -26,7 +26,6 @@ use super::Linux;
 use super::abi::{FileStat, OpenFlags};
 use super::attributes::new_mode;
 use super::descriptors::{Kind, OpenFile};
-use super::duplicate::DuplicateError;
 use super::errno::Errno;
 use super::gate::DescriptorKind;
 use super::kinds::{Operations, Span, Whereabouts, in_order};
@@ -98,11 +97,6 @@ impl Operations for SocketEnd {
         let socket = network.get(self.id);
         let is_stream = socket.is_ok_and(|socket| socket.style == Style::Stream);
         is_stream.then_some(NO_ROOM)
-    }
-
-    /// Both runs would change what is in the socket.
-    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
-        Err(DuplicateError::Pipe)
     }
 
     fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
