@@ -100,7 +100,7 @@ under_qemu() {
 version_of() { jq -r --arg name "$1" '.packages[] | select(.name == $name) | .version' "$root/hps-root.json"; }
 
 env=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 PYTHONHASHSEED=0)
-printf '| program | package | version | result | instructions | seconds |\n| --- | --- | --- | --- | ---: | ---: |\n' > "$folder/table.md"
+printf '| program | package | version | result | million instructions | processor seconds |\n| --- | --- | --- | --- | ---: | ---: |\n' > "$folder/table.md"
 failed=0
 while read -r name package line; do
     if (($#)) && [[ " $* " != *" $name "* ]]; then continue; fi
@@ -114,8 +114,11 @@ while read -r name package line; do
     words=()
     for one in "${env[@]}"; do words+=(--env "$one"); done
     code=0
-    timeout -k 5 "$seconds" "$hps" run --root "$root" --writable=scratch --uid 0 --cwd / --force --json="$folder/$name.json" \
-        "${words[@]}" "${options[@]}" -- bash -c "$command" < /dev/null > "$folder/$name.hps" 2> "$folder/$name.err" || code=$?
+    # Processor time of the host, which a busy one changes little.
+    TIMEFORMAT=%U
+    { time timeout -k 5 "$seconds" "$hps" run --root "$root" --writable=scratch --uid 0 --cwd / --force \
+        --json="$folder/$name.json" "${words[@]}" "${options[@]}" -- bash -c "$command" \
+        < /dev/null > "$folder/$name.hps" 2> "$folder/$name.err" || code=$?; } 2> "$folder/$name.time"
     if [ "$expected" = none ]; then
         result="ends with $code"
     elif [ "$code" != "$expected" ]; then
@@ -127,8 +130,8 @@ while read -r name package line; do
     fi
     if [[ $result = FAILS* ]]; then failed=$((failed + 1)); fi
     # The file is empty where a run did not end.
-    numbers=$(jq -r '"\(.instructions / 1e6 | round) million | \(.host_seconds | round)"' "$folder/$name.json" 2>/dev/null || true)
-    printf '| %s | %s | %s | %s | %s |\n' "$name" "$package" "$(version_of "$package")" "$result" "${numbers:- | }" |
-        tee -a "$folder/table.md"
+    count=$(jq -r '.instructions / 1e6 | round' "$folder/$name.json" 2>/dev/null || true)
+    printf '| %s | %s | %s | %s | %s | %s |\n' "$name" "$package" "$(version_of "$package")" "$result" "$count" \
+        "$(cat "$folder/$name.time")" | tee -a "$folder/table.md"
 done <<< "$cases"
 exit $((failed > 0))
