@@ -311,7 +311,7 @@ mod tests {
     const FREE: [&str; 2] = ["run scratch", "root make folder"];
 
     /// For commands with outputs, words that they need beside these.
-    const WORDS: [(&str, &[&str]); 25] = [
+    const WORDS: [(&str, &[&str]); 26] = [
         ("sweep", &[]),
         ("reproduce", &["hps-2005"]),
         ("cluster merge", &["", "from"]),
@@ -326,6 +326,7 @@ mod tests {
         ("dcpi report", &[]),
         ("programs", &[]),
         ("programs build", &[]),
+        ("root show", &["trixie"]),
         ("dev bench", &[]),
         ("validate", &[]),
         ("shadow simulate", &["bwt"]),
