@@ -7,6 +7,7 @@ pub mod help;
 pub mod old;
 mod parts;
 mod profile;
+mod root;
 mod studies;
 mod teach;
 mod tools;
@@ -33,6 +34,7 @@ pub use collect::{CollectArgs, Kind, TablesKind};
 pub use files::Writable;
 pub use parts::PartArgs;
 pub use profile::ProfileArgs;
+pub use root::{RootCommand, RootMakeArgs};
 pub use studies::{Paper, ReproduceArgs, SweepArgs};
 pub use teach::{AnalyzeArgs, TeachArgs};
 pub use tools::{
@@ -92,6 +94,9 @@ pub enum Command {
     Machine(MachineCommand),
     /// The programs that come with the project
     Programs(ProgramsArgs),
+    /// Make root folders for programs from packages of Debian or images, and say what is in them
+    #[command(subcommand)]
+    Root(RootCommand),
     /// Run programs natively under SHIM's observer and in the simulator, and say what agrees
     Validate(ValidateArgs),
     /// Shadow profiling: instrumented copies of a program that run while it goes on

@@ -288,7 +288,7 @@ mod tests {
     use clap::CommandFactory;
 
     /// Options and arguments that name what a command reads, by the words of the command and their names.
-    const INPUTS: [&str; 13] = [
+    const INPUTS: [&str; 16] = [
         "root",
         "stdin",
         "spec",
@@ -301,14 +301,17 @@ mod tests {
         "samples",
         "native",
         "programs folder",
+        "root show folder",
+        "root check folder",
+        "lock",
         "db",
     ];
 
     /// Folders that must be free, which the command checks itself: nothing can be overwritten there.
-    const FREE: [&str; 1] = ["run scratch"];
+    const FREE: [&str; 2] = ["run scratch", "root make folder"];
 
     /// For commands with outputs, words that they need beside these.
-    const WORDS: [(&str, &[&str]); 25] = [
+    const WORDS: [(&str, &[&str]); 26] = [
         ("sweep", &[]),
         ("reproduce", &["hps-2005"]),
         ("cluster merge", &["", "from"]),
@@ -323,6 +326,7 @@ mod tests {
         ("dcpi report", &[]),
         ("programs", &[]),
         ("programs build", &[]),
+        ("root show", &["trixie"]),
         ("dev bench", &[]),
         ("validate", &[]),
         ("shadow simulate", &["bwt"]),

@@ -15,6 +15,8 @@ use hps_sim_core::process::layout;
 
 use crate::end::EndError;
 use crate::observer::Placement;
+#[cfg(not(target_family = "wasm"))]
+use crate::root::RootError;
 
 /// Why a run cannot be put together, cannot go on, or does not count.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +55,10 @@ pub enum LabError {
         /// The host's error.
         source: std::io::Error,
     },
+    /// The root folder of a program cannot be read.
+    #[cfg(not(target_family = "wasm"))]
+    #[error(transparent)]
+    Root(#[from] RootError),
     /// The program cannot be loaded, or does not fit into memory.
     #[error(transparent)]
     Load(#[from] LoadError),

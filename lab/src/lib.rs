@@ -23,6 +23,8 @@ mod program;
 mod provenance;
 mod ran;
 mod region;
+#[cfg(not(target_family = "wasm"))]
+pub mod root;
 pub mod shadow;
 mod stopwatch;
 mod truth;

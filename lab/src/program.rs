@@ -15,6 +15,8 @@ use serde_json::json;
 use crate::end::EndError;
 use crate::error::LabError;
 use crate::region::Region;
+#[cfg(not(target_family = "wasm"))]
+use crate::root;
 
 /// The instruction set of a program that comes with the project, if none is asked for.
 pub const DEFAULT_ISA: Isa = Isa::Riscv64;
@@ -35,7 +37,7 @@ pub struct Program {
     /// Region of the program that counts; `None`: all of it.
     pub region: Option<Region>,
     /// SHA-256 of all files in the program's root folder, if that folder is the program's own: results are then the
-    /// same wherever the folder lies. `None`: the folder is known by its path.
+    /// same wherever the folder lies. `None`: the folder is known by its lock file or its path ([`Program::root_hash`]).
     pub root_contents: Option<String>,
 }
 
@@ -174,7 +176,7 @@ impl Program {
             },
             expected: Some(Expected::Sha256(built.expected_stdout_sha256.clone())),
             region: None,
-            root_contents: Some(contents(&built.root)?),
+            root_contents: Some(root::contents(&built.root)?),
         })
     }
 
@@ -182,6 +184,17 @@ impl Program {
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} ({})", self.name, self.image.isa)
+    }
+
+    /// SHA-256, in hexadecimal digits, of what names the content of its root folder: its lock file, or all that lies in the
+    /// folder of a program of the suite. `None`: it has no root, or one without a lock file.
+    #[must_use]
+    pub fn root_hash(&self) -> Option<String> {
+        #[cfg(not(target_family = "wasm"))]
+        if self.root_contents.is_none() {
+            return root::lock_digest(self.process.root.as_deref()?);
+        }
+        self.root_contents.clone()
     }
 
     /// Everything that determines what the program does, for the ids of results.
@@ -196,8 +209,8 @@ impl Program {
             "image": self.image.hash,
             "args": process.args,
             "env": process.env,
-            "root": match &self.root_contents {
-                Some(contents) => json!(contents),
+            "root": match self.root_hash() {
+                Some(hash) => json!(hash),
                 None => json!(process.root),
             },
             "stdin": stdin,
@@ -297,29 +310,4 @@ pub fn image_of(workload: &Workload, isa: Isa) -> Result<&'static [u8], LabError
         name: workload.name.to_string(),
         isa,
     })
-}
-
-/// SHA-256 of the names and contents of all files below a folder.
-#[cfg(not(target_family = "wasm"))]
-fn contents(folder: &Path) -> Result<String, LabError> {
-    fn read(folder: &Path, below: &Path, listed: &mut String) -> std::io::Result<()> {
-        let mut entries: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in entries {
-            let name = below.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                read(&entry.path(), &name, listed)?;
-            } else {
-                let digest = sha256_hex(&std::fs::read(entry.path())?);
-                *listed += &format!("{digest} {}\n", name.display());
-            }
-        }
-        Ok(())
-    }
-    let mut listed = String::new();
-    read(folder, Path::new(""), &mut listed).map_err(|source| LabError::Unreadable {
-        file: folder.to_path_buf(),
-        source,
-    })?;
-    Ok(sha256_hex(listed.as_bytes()))
 }

@@ -20,6 +20,8 @@ pub struct Provenance {
     pub args: Vec<String>,
     /// SHA-256 of the program's image, in hexadecimal digits.
     pub program_hash: String,
+    /// SHA-256 of the lock file of the program's root, in hexadecimal digits ([`Program::root_hash`]).
+    pub root_hash: Option<String>,
     /// Instruction set.
     pub isa: Isa,
     /// Seed of all randomness that the program can see.
@@ -49,6 +51,7 @@ impl Provenance {
             program: program.name.clone(),
             args: program.process.args.clone(),
             program_hash: program.image.hash.clone(),
+            root_hash: program.root_hash(),
             isa: program.image.isa,
             seed: program.process.seed,
             machine: None,

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &["dcpi"],
     ),
     ("Native programs", &["shim", "shadow", "validate"]),
-    ("The lab", &["programs", "machine", "doctor", "dev"]),
+    ("The lab", &["programs", "root", "machine", "doctor", "dev"]),
 ];
 
 /// Options that `-h` leaves to `--help`.

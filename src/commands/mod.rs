@@ -15,6 +15,7 @@ mod preloadable;
 mod profile;
 mod programs;
 mod reproduce;
+mod root;
 mod run;
 pub mod shadow;
 pub mod shim;
@@ -42,6 +43,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Dise(command) => dise::dise(&command),
         Command::Machine(command) => machine::machine(&command),
         Command::Programs(args) => programs::programs(&args),
+        Command::Root(command) => root::root(&command),
         Command::Validate(args) => validate::validate(&args),
         Command::Shadow(command) => shadow::shadow(&command),
         Command::Shim(command) => shim::shim(&command),

@@ -305,3 +305,9 @@ fn calls_that_simulators_miss_are_there() {
     assert!(text.lines().count() > 45, "{text}");
     assert!(failing.is_empty(), "{failing:?}");
 }
+
+/// Results that Linux gives natively.
+#[test]
+fn sockets_for_ipv6_only_leave_ports_of_ipv4_free() {
+    prints_in_a_root("v6_only.c", include_str!("guest/v6_only.txt"));
+}

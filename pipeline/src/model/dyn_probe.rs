@@ -73,12 +73,17 @@ macro_rules! declare_hooks {
     ($($wants:ident => $hook:ident($($arg:ident: $type:ty),*);)*) => {
         /// The hooks of a probe that a [`DynProbe`] calls, without their constants.
         trait Hooks: Any {
+            fn wants_stages(&self) -> bool;
             fn stand_in(&self) -> Option<Box<dyn Hooks>>;
             fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool);
             $(fn $hook(&mut self, $($arg: $type),*);)*
         }
 
         impl<P: PipelineProbe + 'static> Hooks for P {
+            fn wants_stages(&self) -> bool {
+                PipelineProbe::wants_stages(self)
+            }
+
             fn stand_in(&self) -> Option<Box<dyn Hooks>> {
                 let probe = PipelineProbe::stand_in(self)?;
                 Some(Box::new(probe))
@@ -100,6 +105,10 @@ macro_rules! declare_hooks {
             const WANTS_SLOTS: bool = !CYCLES;
             const WANTS_CYCLES: bool = CYCLES;
             const WANTS_STORES: bool = CYCLES;
+
+            fn wants_stages(&self) -> bool {
+                self.0.wants_stages()
+            }
 
             fn stand_in(&self) -> Option<Self> {
                 self.0.stand_in().map(DynProbe)

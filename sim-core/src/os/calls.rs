@@ -8,6 +8,7 @@
 use super::Linux;
 use super::abi::StatFormat;
 use super::errno::Errno;
+use super::extended_attributes::Subject;
 use super::identity::ids;
 use super::outcome::{IntoOutcome, Outcome, Returned};
 use super::schedule;
@@ -194,7 +195,11 @@ calls! {
     Fchownat "fchownat" (54) (LINUX 453) [] |os, _, m, a| os.chown_at(m, a);
     Fcntl "fcntl" (25) (OSF 92) [FD FILES RESTARTS] |os, _, m, a| os.fcntl(m, a);
     Fdatasync "fdatasync" (83) (LINUX 447) [FD] |os, _, _, a| os.fsync(a[0]);
+    Fgetxattr "fgetxattr" (10) (LINUX 387) [FD] |os, _, m, a| os.get_attribute(m, a, Subject::Open);
+    Flistxattr "flistxattr" (13) (LINUX 390) [FD] |os, _, m, a| os.list_attributes(m, a, Subject::Open);
     Flock "flock" (32) (OSF 131) [FD FILES RESTARTS] |os, _, _, a| os.flock(a[0], a[1]);
+    Fremovexattr "fremovexattr" (16) (LINUX 393) [FD] |os, _, m, a| os.remove_attribute(m, a, Subject::Open);
+    Fsetxattr "fsetxattr" (7) (LINUX 384) [FD] |os, _, m, a| os.set_attribute(m, a, Subject::Open);
     Fstat "fstat" (80) (OSF 91) [FD] |os, _, m, a| os.fstat(m, a, StatFormat::Native);
     Fstat64 "fstat64" () (LINUX 427) [FD] |os, _, m, a| os.fstat(m, a, StatFormat::Large);
     Fstatat64 "fstatat64" () (LINUX 455) [] |os, _, m, a| os.newfstatat(m, a, StatFormat::Large);
@@ -231,6 +236,7 @@ calls! {
     Gettid "gettid" (178) (LINUX 378) [PLAIN] |_, t, _, _| t.tid;
     Gettimeofday "gettimeofday" (169) (LINUX 359) [PLAIN] |os, _, m, a| os.gettimeofday(m, a);
     Getuid "getuid" (174) () [PLAIN] |os, _, _, _| os.credentials.uid();
+    Getxattr "getxattr" (8) (LINUX 385) [] |os, _, m, a| os.get_attribute(m, a, Subject::Path);
     Getxgid "getxgid" () (OSF 47) [PLAIN] |os, _, _, _| Returned::both(os.credentials.gid(), os.credentials.egid());
     Getxpid "getxpid" () (OSF 20) [PLAIN] |os, _, _, _| Returned::both(os.pid, os.parent());
     Getxuid "getxuid" () (OSF 24) [PLAIN] |os, _, _, _| Returned::both(os.credentials.uid(), os.credentials.euid());
@@ -239,9 +245,14 @@ calls! {
     InotifyRmWatch "inotify_rm_watch" (28) (LINUX 446) [FD] |os, _, _, a| os.inotify_rm_watch(a[0], a[1]);
     Ioctl "ioctl" (29) (OSF 54) [FD RESTARTS] |os, t, m, a| os.ioctl_any(t, m, a);
     Kill "kill" (129) (OSF 37) [] |os, _, _, a| os.kill(a);
+    Lgetxattr "lgetxattr" (9) (LINUX 386) [] |os, _, m, a| os.get_attribute(m, a, Subject::Link);
     Linkat "linkat" (37) (LINUX 458) [] |os, _, m, a| os.linkat(m, a);
     Listen "listen" (201) (LINUX 106) [FILES] |os, _, _, a| os.listen(a);
+    Listxattr "listxattr" (11) (LINUX 388) [] |os, _, m, a| os.list_attributes(m, a, Subject::Path);
+    Llistxattr "llistxattr" (12) (LINUX 389) [] |os, _, m, a| os.list_attributes(m, a, Subject::Link);
+    Lremovexattr "lremovexattr" (15) (LINUX 392) [] |os, _, m, a| os.remove_attribute(m, a, Subject::Link);
     Lseek "lseek" (62) (OSF 19) [FD] |os, _, _, a| os.lseek(a);
+    Lsetxattr "lsetxattr" (6) (LINUX 383) [] |os, _, m, a| os.set_attribute(m, a, Subject::Link);
     Madvise "madvise" (233) (OSF 75) [] |os, _, m, a| os.madvise(m, a);
     Membarrier "membarrier" (283) (LINUX 517) [] |os, _, _, a| os.membarrier(a);
     MemfdCreate "memfd_create" (279) (LINUX 512) [] |os, _, m, a| os.memfd_create(m, a);
@@ -307,6 +318,7 @@ calls! {
     Recvfrom "recvfrom" (207) (LINUX 125) [FILES RESTARTS] |os, _, m, a| os.recvfrom(m, a);
     Recvmmsg "recvmmsg" (243) (LINUX 479) [FILES] |os, _, m, a| os.recvmmsg(m, a);
     Recvmsg "recvmsg" (212) (LINUX 113) [FILES RESTARTS] |os, _, m, a| os.recvmsg(m, a);
+    Removexattr "removexattr" (14) (LINUX 391) [] |os, _, m, a| os.remove_attribute(m, a, Subject::Path);
     Renameat "renameat" (38) (LINUX 457) [] |os, _, m, a| os.renameat(m, a, 0);
     Renameat2 "renameat2" (276) (LINUX 510) [] |os, _, m, a| os.renameat(m, a, a[4]);
     RiscvFlushIcache "riscv_flush_icache" (259) () [] |_, _, m, _| m.invalidate_code();
@@ -357,6 +369,7 @@ calls! {
     Setsockopt "setsockopt" (208) (LINUX 105) [] |os, _, m, a| os.setsockopt(m, a);
     Settimeofday "settimeofday" (170) (OSF 122 LINUX 360) [] |os, _, m, a| os.settimeofday(m, a);
     Setuid "setuid" (146) (OSF 23) [] |os, t, _, a| os.change_users(t, |own, all| own.set(a[0] as u32, all));
+    Setxattr "setxattr" (5) (LINUX 382) [] |os, _, m, a| os.set_attribute(m, a, Subject::Path);
     Shmat "shmat" (196) (LINUX 209) [] |os, _, m, a| os.shmat(m, a);
     Shmctl "shmctl" (195) (LINUX 210) [] |os, _, m, a| os.shmctl(m, a);
     Shmdt "shmdt" (197) (LINUX 211) [] |os, _, m, a| os.shmdt(m, a[0]);

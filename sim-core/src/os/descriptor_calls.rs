@@ -155,7 +155,24 @@ impl Linux {
                 self.files.get_mut(fd)?.flags.nonblock = nonblock;
                 Ok(0)
             }
+            Some(IoctlRequest::Async) => self.set_async(mem, fd, argument),
             None => Err(Errno::ENOTTY),
         }
+    }
+
+    /// `FIOASYNC` of what could send signals when there is something to read. Nothing is sent.
+    fn set_async(&mut self, mem: &Memory, fd: u64, argument: u64) -> Result<u64, Errno> {
+        let is_wanted = mem.read::<4>(argument)? != 0;
+        let kind = &self.files.get(fd)?.kind;
+        if !kind.is_fifo() && !matches!(kind, Kind::Socket(_)) {
+            return Err(Errno::ENOTTY);
+        }
+        if is_wanted {
+            self.warn_once(
+                "no SIGIO is sent when a socket or a pipe becomes readable (FIOASYNC), since signal-driven input is not \
+                 simulated",
+            );
+        }
+        Ok(0)
     }
 }

@@ -25,6 +25,7 @@ mod duplicate;
 mod epoll;
 pub mod errno;
 mod eventfd;
+mod extended_attributes;
 mod fifos;
 mod file_hints;
 mod file_mappings;

@@ -147,7 +147,7 @@ impl Linux {
         })
     }
 
-    fn stat_path(
+    pub(super) fn stat_path(
         &self,
         mem: &Memory,
         dirfd: u64,

@@ -212,11 +212,7 @@ impl Process {
         self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
     }
 
-<<<<<<< HEAD
     /// Ends the process or gives the context to another thread, if the result of a call demands it.
-=======
-    /// Puts the process, or the context, into the state that follows from a call.
->>>>>>> wt-os
     fn settle(&mut self, served: Served) -> SyscallResult {
         match self.ends_or_goes_on(served) {
             Ok(SyscallResult::Exit(code)) => self.leave(code),

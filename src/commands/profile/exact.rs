@@ -279,9 +279,13 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         1 => ran.instructions(),
         _ => exact.commits,
     };
+    let root = match &ran.provenance.root_hash {
+        Some(hash) => format!(" under root {}", &hash[..12]),
+        None => String::new(),
+    };
     writeln!(
         out,
-        "{} ({}, {}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
+        "{} ({}{root}, {}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
         ran.provenance.program,
         &ran.provenance.program_hash[..12],
         ran.provenance.isa,
