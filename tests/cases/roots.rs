@@ -178,6 +178,16 @@ fn what_cannot_be_made_is_refused_in_one_line() {
         assert!(last.contains(expected), "{words:?}: {last}");
         assert!(!Path::new(&hps.path("new")).exists(), "{words:?}");
     }
+    let without_tools = Command::new(env!("CARGO_BIN_EXE_hps"))
+        .args(["root", "make", "new"])
+        .current_dir(hps.path("."))
+        .env("PATH", "")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&without_tools.stderr);
+    let expected =
+        "mmdebstrap is missing, which unpacks packages; install the Debian package mmdebstrap";
+    assert!(said.contains(expected), "{said}");
 }
 
 /// A folder with a static program and files of all kinds, as a tar.
@@ -404,4 +414,33 @@ fn the_lock_file_of_a_root_is_no_link() {
     tool(&hps.path("root"), &["mkfifo", "hps-root.json"]);
     hps.run(&order).expect_code(0);
     assert_eq!(hps.run(&["root", "show", "root"]).code, 2);
+}
+
+/// A sweep finds a program by its name under a root; its results are found again when the root lies elsewhere.
+#[test]
+fn results_of_a_root_outlive_its_place() {
+    let hps = Hps::new();
+    image(&hps);
+    tool(&hps.path("."), &["tar", "-cf", "i.tar", "-C", "tree", "."]);
+    hps.run(&["root", "make", "here", "--from", "i.tar"])
+        .expect_code(0);
+    let sweep = |root: &str| {
+        let text = format!(
+            "(own_programs: [(path: \"maps\", root: Some(\"{root}\"))], profiles: [method], bursts: [1], one_in: [100], \
+             timing: Off, phases: 0)"
+        );
+        fs::write(hps.path("sweep.ron"), text).unwrap();
+        hps.run(&["sweep", "--out", "out", "sweep.ron"])
+            .expect_code(0);
+        fs::read(hps.path("out/results.jsonl")).unwrap()
+    };
+    let first = sweep("here");
+    fs::rename(hps.path("here"), hps.path("there")).unwrap();
+    assert_eq!(sweep("there"), first);
+    // Another root has results of its own.
+    fs::write(hps.path("tree/more"), "").unwrap();
+    tool(&hps.path("."), &["tar", "-cf", "i.tar", "-C", "tree", "."]);
+    hps.run(&["root", "make", "other", "--from", "i.tar"])
+        .expect_code(0);
+    assert!(sweep("other").len() > first.len());
 }

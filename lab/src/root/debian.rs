@@ -44,6 +44,7 @@ pub(super) fn unpack(
     order: &Order,
     said: &mut dyn FnMut(&str),
 ) -> Result<Lock, RootError> {
+    check_tools()?;
     check_name(&order.suite, "suite")?;
     check_name(&order.architecture, "architecture")?;
     for package in &order.packages {
@@ -75,6 +76,7 @@ pub(super) fn unpack_again(
             problem: "its root was made from an image; name the image with --from".to_string(),
         });
     };
+    check_tools()?;
     let named = |package: &Package| format!("{}={}", package.name, package.version);
     let order = Order {
         packages: wanted.packages.iter().map(named).collect(),
@@ -159,6 +161,14 @@ impl Errors {
 }
 
 const TOOL: &str = "mmdebstrap";
+/// Beginnings of lines of `mmdebstrap` that tell a user nothing.
+const NO_STEPS: [&str; 5] = [
+    "skipping",
+    "main()",
+    "running --",
+    "finding correct",
+    "automatically chosen",
+];
 
 /// Unpacks packages into an empty folder, keeps their archives and the lists of the mirror there.
 fn mmdebstrap(
@@ -167,12 +177,10 @@ fn mmdebstrap(
     include: &[String],
     said: &mut dyn FnMut(&str),
 ) -> Result<(), Errors> {
-    let told = |error: RootError| Errors(vec![error.to_string()]);
-    let tool = tool(TOOL, "unpacks packages", "mmdebstrap").map_err(told)?;
-    dpkg_deb().map_err(told)?;
     let mut command = Command::new("sh");
     command.args(["-c", "umask 022 && exec \"$@\"", "sh"]);
-    command.arg(tool).args([
+    command.args([
+        TOOL,
         "--mode=chrootless",
         "--variant=extract",
         "--skip=cleanup/apt",
@@ -187,7 +195,10 @@ fn mmdebstrap(
         // The suite alone: what updates and security bring is soon replaced, and no lock file could be made again.
         command.arg("--setup-hook=sed -i '2,$d' \"$1\"/etc/apt/sources.list");
     }
-    command.arg(&order.suite).arg(root).args(&order.mirrors);
+    command
+        .args(["--", &order.suite])
+        .arg(root)
+        .args(&order.mirrors);
     let io = |cause: std::io::Error| Errors(vec![cause.to_string()]);
     let mut child = command
         .stdin(Stdio::null())
@@ -201,7 +212,7 @@ fn mmdebstrap(
     for line in lines.into_iter().flat_map(BufRead::lines) {
         let line = line.map_err(io)?;
         match line.split_once(": ") {
-            Some(("I", step)) if !step.starts_with("skipping") => {
+            Some(("I", step)) if !NO_STEPS.iter().any(|begin| step.starts_with(begin)) => {
                 said(step.trim_end_matches('.'));
             }
             // The lines that only repeat that something failed.
@@ -214,6 +225,11 @@ fn mmdebstrap(
         true => Ok(()),
         false => Err(Errors(errors)),
     }
+}
+
+fn check_tools() -> Result<(), RootError> {
+    tool(TOOL, "unpacks packages", "mmdebstrap")?;
+    dpkg_deb().map(|_| ())
 }
 
 /// A program of the host.

@@ -168,7 +168,7 @@ impl Linux {
             return Err(Errno::ENOTTY);
         }
         if is_wanted {
-            self.warn_once(
+            self.run.warnings.once(
                 "no SIGIO is sent when a socket or a pipe becomes readable (FIOASYNC), since signal-driven input is not \
                  simulated",
             );
