@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What takes too long for each change: tests that are ignored in `./test.sh`, many litmus tests, threaded programs beside
+# What takes too long for each change: tests that are ignored in `./test.sh`, or shorter there, many litmus tests, threaded programs beside
 # QEMU, other profilers' readers of our exports, the book, and the page in two browsers. After `./test.sh`, which installs
 # the packages; each part goes on behind a failure, and the end says which failed.
 set -uo pipefail
@@ -14,6 +14,8 @@ part() {
 }
 cargo build --release --locked || exit 1
 part "ignored tests" cargo test --workspace --locked --no-fail-fast -- --ignored
+part "tests that are shorter by day" env HPS_NIGHT=1 cargo test --locked --no-fail-fast -p hps --test all --test shim_validate -- \
+    cases::observed cases::processes count_for_count calls_agree
 part "litmus tests" env HPS_LITMUS_TESTS=2000 cargo test --locked --test all litmus
 part "threaded programs" scripts/threaded-programs.sh "$hps"
 part "readers of exports" scripts/check-formats.sh "$hps"

@@ -7,6 +7,7 @@ pub mod help;
 pub mod old;
 mod parts;
 mod profile;
+mod root;
 mod studies;
 mod teach;
 mod tools;
@@ -33,6 +34,7 @@ pub use collect::{CollectArgs, Kind, TablesKind};
 pub use files::Writable;
 pub use parts::PartArgs;
 pub use profile::ProfileArgs;
+pub use root::{RootCommand, RootMakeArgs};
 pub use studies::{Paper, ReproduceArgs, SweepArgs};
 pub use teach::{AnalyzeArgs, TeachArgs};
 pub use tools::{
@@ -54,7 +56,7 @@ pub struct Cli {
     /// Overwrite files that hps did not write where an option names them for results
     #[arg(long, global = true)]
     pub force: bool,
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -92,6 +94,9 @@ pub enum Command {
     Machine(MachineCommand),
     /// The programs that come with the project
     Programs(ProgramsArgs),
+    /// Make root folders for programs from packages of Debian or images, and say what is in them
+    #[command(subcommand)]
+    Root(RootCommand),
     /// Run programs natively under SHIM's observer and in the simulator, and say what agrees
     Validate(ValidateArgs),
     /// Shadow profiling: instrumented copies of a program that run while it goes on
@@ -180,7 +185,7 @@ impl TimeArgs {
     }
 }
 
-/// How a guest program is given.
+/// Options that give a guest program its surroundings: files, user, limits, environment.
 #[derive(Debug, Args, Clone)]
 pub struct GuestArgs {
     /// The host folder that the program sees as `/`; without it, it sees the working folder so, and can
@@ -224,8 +229,8 @@ pub struct GuestArgs {
     /// Files that the program may have open
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(3..=1 << 20))]
     pub max_open_files: u64,
-    /// How long a thread of the program runs while others are ready, in simulated nanoseconds (in a functional run,
-    /// instructions)
+    /// Time for which a thread of the program runs while others are ready, in simulated nanoseconds (in a functional
+    /// run, instructions)
     #[arg(long, value_name = "NS", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
     pub time_slice: u64,
     /// Draw time slices between half of --time-slice and one and a half: each seed gives one interleaving of threads
@@ -239,7 +244,7 @@ pub struct GuestArgs {
     pub env: Vec<String>,
 }
 
-/// Which part of a program counts. What comes before runs functionally.
+/// Options for the part of a program that counts. Everything before that part runs functionally.
 #[derive(Debug, Args, Clone)]
 pub struct RegionArgs {
     #[command(flatten)]
@@ -253,7 +258,7 @@ pub struct RegionArgs {
     pub between_markers: bool,
 }
 
-/// Where the part of a program that counts begins.
+/// Options for the place where the part of a program that counts begins.
 #[derive(Debug, Args, Clone)]
 pub struct StartArgs {
     /// Begin behind so many instructions of the program, with empty caches and predictors unless --warm is given
@@ -379,13 +384,13 @@ impl RunArgs {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// Its arguments.
+    /// The arguments of the program.
     pub fn arguments(&self) -> &[String] {
         self.command.get(1..).unwrap_or_default()
     }
 }
 
-/// How a machine is simulated.
+/// Core models: driven by cycles or by instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CoreKind {
     /// A cycle at a time: the reference, for every machine, with pipeline logs and sampled timing

@@ -1,4 +1,4 @@
-//! What `--help` shows below the options: how each command is used.
+//! Texts that `--help` shows below the options: examples of each command.
 
 /// Examples of the whole.
 pub const WHOLE: &str = "\
@@ -14,6 +14,24 @@ Examples:
   hps leaderboard --out board                  all profilers by accuracy and cost
   hps sweep --size small --out results         the paper's grid, with a report
   hps reproduce hps-2005                       the paper's whole evaluation, claim by claim
+";
+
+/// Examples of `hps root`.
+pub const ROOT: &str = "\
+Packages are unpacked by mmdebstrap, without rights of root. DIR/hps-root.json, the lock file, names each package with its
+version and digest. Its own SHA-256 stands in the results of runs under the root.
+
+Examples:
+  hps root make trixie --with python3,perl
+      A Debian system for RISC-V with these packages: then `hps run --root trixie python3 -c 'print(1)'`.
+  hps root make again --lock trixie/hps-root.json
+      The same packages once more; the ones that the mirror no longer has in that version are named.
+  hps root make image --from image.tar.gz
+      A root from a tar of a file system; the folder of an OCI layout works too.
+  hps root show trixie
+      What it is made of.
+  hps root check trixie
+      What has changed since.
 ";
 
 /// Examples of `hps cluster`.

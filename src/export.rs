@@ -16,7 +16,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// What `FORMAT:FILE` or `FILE` asks for.
+    /// Reads `FORMAT:FILE`, or `FILE` whose ending names the format.
     pub fn parse(text: &str) -> anyhow::Result<Export> {
         let named = text
             .split_once(':')
@@ -42,13 +42,13 @@ impl Export {
         &self.path
     }
 
-    /// Its format.
+    /// The format of the file.
     pub fn format(&self) -> Format {
         self.format
     }
 }
 
-/// What the values of `--export` ask for.
+/// Reads the values of `--export`.
 pub fn parse_all(texts: &[ExportArg]) -> anyhow::Result<Vec<Export>> {
     texts.iter().map(|text| Export::parse(&text.0)).collect()
 }

@@ -92,7 +92,7 @@ pub fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
             }
         } else if kind == TypeId::of::<ExportArg>() {
             for text in matches.get_many::<ExportArg>(id).into_iter().flatten() {
-                // A wrong one is refused by the command, with the formats that there are.
+                // An export that does not parse is refused by the command, which lists the formats.
                 if let Ok(export) = Export::parse(&text.0) {
                     check_file(export.path(), Some(export.format()))?;
                 }
@@ -111,7 +111,7 @@ pub fn check(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
 /// Bytes at each end of a file by which it is recognised.
 const ENDS: usize = 64 << 10;
 
-/// Refuses a file that the lab did not write. Devices and pipes are no files that could be lost.
+/// Refuses a file that the lab did not write. Devices and pipes pass: writing to them loses no data.
 fn check_file(path: &Path, format: Option<Format>) -> anyhow::Result<()> {
     let Ok(about) = std::fs::metadata(path) else {
         return Ok(());
@@ -154,7 +154,7 @@ fn ends(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Texts that stand in files that the lab writes, and in no others that anybody would name.
+/// Texts that files of the lab contain. Other files that a user may name as output do not contain them.
 const MARKS: [&str; 16] = [
     // JSON documents and stores.
     "\"format\":\"hps-",
@@ -199,7 +199,7 @@ fn is_of_lab(path: &Path, bytes: &[u8], format: Option<Format>) -> bool {
         || (has("\"program_hash\":") && has("\"core_driven_by\":"));
     let is_format = || match format {
         Some(Format::Pprof) => File::open(path).is_ok_and(formats::is_pprof_of_lab),
-        // Formats without a place for who wrote them: every line has their form.
+        // Folded stacks and LLVM's samples have no place for their writer: every line must have their form.
         Some(Format::Folded) => lines(&text).all(is_folded),
         Some(Format::LlvmSamples) => lines(&text).all(is_llvm_sample),
         _ => false,
@@ -288,7 +288,7 @@ mod tests {
     use clap::CommandFactory;
 
     /// Options and arguments that name what a command reads, by the words of the command and their names.
-    const INPUTS: [&str; 13] = [
+    const INPUTS: [&str; 16] = [
         "root",
         "stdin",
         "spec",
@@ -301,14 +301,17 @@ mod tests {
         "samples",
         "native",
         "programs folder",
+        "root show folder",
+        "root check folder",
+        "lock",
         "db",
     ];
 
     /// Folders that must be free, which the command checks itself: nothing can be overwritten there.
-    const FREE: [&str; 1] = ["run scratch"];
+    const FREE: [&str; 2] = ["run scratch", "root make folder"];
 
     /// For commands with outputs, words that they need beside these.
-    const WORDS: [(&str, &[&str]); 25] = [
+    const WORDS: [(&str, &[&str]); 26] = [
         ("sweep", &[]),
         ("reproduce", &["hps-2005"]),
         ("cluster merge", &["", "from"]),
@@ -323,6 +326,7 @@ mod tests {
         ("dcpi report", &[]),
         ("programs", &[]),
         ("programs build", &[]),
+        ("root show", &["trixie"]),
         ("dev bench", &[]),
         ("validate", &[]),
         ("shadow simulate", &["bwt"]),

@@ -1,4 +1,4 @@
-//! What guest programs get from outside, as options of commands say it.
+//! Surroundings of guest programs, as options of commands give them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use rustix::fs::FileType;
 use crate::cli::groups::SubjectArgs;
 use crate::cli::{GuestArgs, RegionArgs, Writable};
 
-/// What the options give to a program; streams pass through.
+/// The surroundings that the options give to a program. Its standard streams pass through.
 pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
     let mut env = Vec::new();
     for pair in &guest.env {
@@ -216,12 +216,12 @@ pub fn repeated_stdin(subject: &SubjectArgs) -> anyhow::Result<Stdin> {
     }
 }
 
-/// Where the part of the program that counts begins.
+/// The region of the program that `part` names.
 pub fn region(part: &Part) -> anyhow::Result<Option<Region>> {
     part.region().map_err(anyhow::Error::msg)
 }
 
-/// How many instructions of the part count; `None` for all. `program` has its region and what it gets from outside.
+/// Number of instructions of the part that count; `None` for all. `program` has its region and its surroundings.
 pub fn region_length(args: &RegionArgs, program: &Program) -> anyhow::Result<Option<u64>> {
     Ok(args.part().length(program)?)
 }

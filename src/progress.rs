@@ -1,5 +1,5 @@
-//! Progress of long work: a bar on a terminal, elsewhere a line each ten seconds. And what is said when somebody
-//! stops it.
+//! Progress of long work: a bar on a terminal, elsewhere a line each ten seconds; and the message of work that Ctrl-C
+//! ends.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -48,9 +48,9 @@ fn say_from_time_to_time(bar: WeakProgressBar) {
     });
 }
 
-/// Says `text` when somebody interrupts the work (Ctrl-C), which then ends with exit code 130.
+/// Prints `text` when Ctrl-C interrupts the work, which then ends with exit code 130.
 pub fn when_interrupted(text: String) {
-    // One handler is enough; if there is one already, or the host has none, the work just ends.
+    // Setting a handler fails if there is one already, or if the host has none; the work then just ends.
     let _ = ctrlc::set_handler(move || {
         say!("\nhps: {text}");
         std::process::exit(INTERRUPTED);

@@ -230,7 +230,7 @@ mod tests {
         let mut table = Table::new(&[("name", Align::Left)]);
         table.row(["x\ny\x1b".to_string()]);
         assert_eq!(table.render(), "name\n----------\nx\\ny\\u001b\n");
-        // A character that comes in two pieces, and bytes that are none.
+        // A character that comes in two pieces, and bytes that are no UTF-8.
         let mut written = Harmless {
             to: Vec::new(),
             kept: Vec::new(),

@@ -3,6 +3,7 @@
 use crate::support::{Hps, reproduced};
 
 #[test]
+#[ignore = "takes two minutes; scripts/nightly.sh runs it"]
 fn claims_are_held_against_a_program() {
     let hps = Hps::new();
     let text = reproduced(&hps, &["dcpi-1997", "--program", "place"]);

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::sampled;
-use crate::spec::{InputSize, SweepSpec};
+use crate::spec::{InputSize, OwnProgram, SweepSpec};
 
 /// A definition that names something that does not exist.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,9 @@ pub enum PlanError {
     /// A program cannot be loaded.
     #[error(transparent)]
     Program(#[from] LoadError),
+    /// A program of a root folder cannot be used.
+    #[error(transparent)]
+    UnderRoot(#[from] LabError),
     /// A program's standard input cannot be read.
     #[error(transparent)]
     Stdin(#[from] InputError),
@@ -280,54 +283,65 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
         }
     }
     for own in &spec.own_programs {
-        let path: PathBuf = folder.join(&own.path);
-        let image = Arc::new(ProgramImage::load(&path)?);
-        let name = path
-            .file_name()
-            .map_or(own.path.clone(), |n| n.to_string_lossy().into_owned());
-        let mut args = vec![own.called.clone().unwrap_or_else(|| own.path.clone())];
-        args.extend(own.args.iter().cloned());
-        let guest = GuestOptions {
-            files: own.root.as_ref().map_or(Files::None, |root| Files::Under {
-                root: folder.join(root),
-                writable: false,
-            }),
-            cwd: Some("/".to_string()),
-            stdin: match &own.stdin {
-                Some(file) => Stdin::Bytes(input::read_file(&folder.join(file))?),
-                None => Stdin::Empty,
-            },
-            stdout: Output::Capture,
-            ..GuestOptions::default()
-        };
-        let input = own.args.iter().cloned();
-        let input = input.chain(own.stdin.iter().map(|file| format!("< {file}")));
-        let region = own.part.region().map_err(|problem| PlanError::Part {
-            name: name.clone(),
-            problem,
-        })?;
-        let mut program = Program {
-            input: input.collect::<Vec<_>>().join(" "),
-            process: guest.process_config(args),
-            name,
-            image,
-            expected: match own.expect_exit {
-                0 => None,
-                code => Some(Expected::ExitCode(code)),
-            },
-            region,
-            root_contents: None,
-        };
-        let length = own.part.length(&program).map_err(|cause| PlanError::Part {
-            name: program.name.clone(),
-            problem: cause.to_string(),
-        })?;
-        if let Some(instructions) = length {
-            program.expected = Some(Expected::Instructions(instructions));
-        }
-        programs.push(program);
+        programs.push(own_program(own, folder)?);
     }
     Ok(programs)
+}
+
+fn own_program(own: &OwnProgram, folder: &Path) -> Result<Program, PlanError> {
+    let path: PathBuf = folder.join(&own.path);
+    let mut args = vec![own.called.clone().unwrap_or_else(|| own.path.clone())];
+    args.extend(own.args.iter().cloned());
+    let guest = GuestOptions {
+        files: own.root.as_ref().map_or(Files::None, |root| Files::Under {
+            root: folder.join(root),
+            writable: false,
+        }),
+        cwd: Some("/".to_string()),
+        stdin: match &own.stdin {
+            Some(file) => Stdin::Bytes(input::read_file(&folder.join(file))?),
+            None => Stdin::Empty,
+        },
+        stdout: Output::Capture,
+        ..GuestOptions::default()
+    };
+    // As `hps run` finds a program: a relative path is first one of the host.
+    let is_hosts = args[0].contains('/') && !args[0].starts_with('/') && path.exists();
+    let process = guest.process_config(args);
+    let under_root = match &own.root {
+        Some(_) if !is_hosts => Program::under_root(process.clone(), None)?,
+        _ => None,
+    };
+    let mut program = match under_root {
+        Some(program) => program,
+        None => {
+            let image = Arc::new(ProgramImage::load(&path)?);
+            let program = Program::of_image(&own.path, image);
+            Program { process, ..program }
+        }
+    };
+    if let Some(name) = path.file_name() {
+        program.name = name.to_string_lossy().into_owned();
+    }
+    let input = own.args.iter().cloned();
+    let input = input.chain(own.stdin.iter().map(|file| format!("< {file}")));
+    program.input = input.collect::<Vec<_>>().join(" ");
+    program.expected = match own.expect_exit {
+        0 => None,
+        code => Some(Expected::ExitCode(code)),
+    };
+    let part_of = |name: &str, problem: String| PlanError::Part {
+        name: name.to_string(),
+        problem,
+    };
+    let region = own.part.region();
+    program.region = region.map_err(|problem| part_of(&program.name, problem))?;
+    let length = own.part.length(&program);
+    let length = length.map_err(|cause| part_of(&program.name, cause.to_string()))?;
+    if let Some(instructions) = length {
+        program.expected = Some(Expected::Instructions(instructions));
+    }
+    Ok(program)
 }
 
 fn workload(name: &str, isa: Isa, size: InputSize) -> Result<Program, PlanError> {

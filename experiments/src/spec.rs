@@ -52,7 +52,8 @@ impl InputSize {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnProgram {
-    /// Path of a static executable for one of the instruction sets.
+    /// Path of an executable for one of the instruction sets; with `root`, also a program of that folder, by its path there or
+    /// by its name in the usual folders of programs.
     pub path: String,
     /// Name that the program is told as its own, `argv[0]`; the path as it is written here if none is given. The text lies on the
     /// program's stack: commands that name a program alike run it alike, cycle for cycle.

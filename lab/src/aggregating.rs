@@ -1,7 +1,7 @@
 //! A timed run under DCPI's collection at its cost: counters that interrupt, a handler that counts samples in a hash
 //! table, overflow buffers and the daemon that reads them.
 
-use hps_pipeline::core::PipelineProbe;
+use hps_pipeline::core::{CyclesProbe, PipelineProbe};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Pmu};
 use hps_productions::{TableHandler, TableOptions, TableSamples};
@@ -20,17 +20,17 @@ pub struct Aggregated<E, P> {
     pub ran: Ran<E, P, Timing>,
     /// Interrupts.
     pub interrupts: InterruptStats,
-    /// Overflows that fell while one before still waited.
+    /// Overflows that were lost because an earlier one still waited.
     pub overflows_lost: u64,
-    /// What the handler has counted.
+    /// Samples that the handler has counted, by address and counter.
     pub samples: TableSamples,
     /// Memory that handler, table and buffers take, in bytes.
     pub memory_bytes: u64,
 }
 
-impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P>
+impl<I: Install, P: PipelineProbe + 'static> Lab<'_, Timed<'_>, I, P>
 where
-    Interruptible<I::Editor>: TimedLoop<P>,
+    Interruptible<I::Editor>: TimedLoop<CyclesProbe>,
 {
     /// Runs to the end of the program or to the limit, while these counters interrupt it and a handler in guest code
     /// counts the interrupted addresses. The number of a counter is its place in the list.

@@ -2,7 +2,7 @@
 //! that store records, buffers and their reader.
 
 use hps_pipeline::config::{InterruptConfig, MachineConfig};
-use hps_pipeline::core::Origin;
+use hps_pipeline::core::{CyclesProbe, Origin};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Event, Pmu};
 use hps_productions::{
@@ -20,14 +20,14 @@ use crate::install::Install;
 use crate::lab::Lab;
 use crate::loops::TimedLoop;
 use crate::mode::Timed;
-use crate::truth::{Truth, Watch, Watching, probe};
+use crate::truth::{Truth, Watch, probe};
 
-/// How samples are collected.
+/// Settings of a collection of samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Collecting {
-    /// How records come into memory.
+    /// Way in which records come into memory.
     pub records: Records,
-    /// When samples are taken: in cycles, or in instructions of the program.
+    /// Time between samples: in cycles, or in instructions of the program.
     pub period: Period,
     /// Records in the buffer.
     pub buffer_records: u32,
@@ -51,10 +51,10 @@ pub struct Collected<E> {
     pub truth: Truth<E>,
     /// Interrupts and assists.
     pub interrupts: InterruptStats,
-    /// Overflows that fell while the one before still waited.
+    /// Overflows that were lost because an earlier one still waited.
     pub overflows_lost: u64,
-    /// The records that handlers have stored; of records that the hardware stores, only places; of samples in a hash
-    /// table, a record each without count and cycle.
+    /// Records that handlers have stored. Records of the hardware hold places only; samples in a hash table are a
+    /// record each, without count and cycle.
     pub stored: SampleRecords,
     /// Memory that handlers and buffer take, in bytes.
     pub memory_bytes: u64,
@@ -107,11 +107,11 @@ struct Hardware {
     handler: Handler,
 }
 
-/// What an interrupt runs.
+/// Handler that an interrupt runs.
 enum Handler {
-    /// It stores records, or empties their buffer.
+    /// The handler stores records, or empties their buffer.
     Records(SampleHandler, SampleOptions),
-    /// It counts samples in a hash table.
+    /// The handler counts samples in a hash table.
     Table,
 }
 
@@ -153,7 +153,7 @@ impl Installed {
 }
 
 impl Handler {
-    /// Puts it into a process; gives its address, too.
+    /// Installs the handler in a process. Gives the installed handler and its address.
     fn install(&self, process: &mut Process) -> Result<(Installed, u64), CollectorError> {
         Ok(match *self {
             Handler::Records(handler, options) => {
@@ -254,7 +254,7 @@ fn counter(period: Period) -> Result<CounterConfig, LabError> {
 
 impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe>
 where
-    Interruptible<I::Editor>: TimedLoop<Watching>,
+    Interruptible<I::Editor>: TimedLoop<CyclesProbe>,
 {
     /// Runs to the end of the program or to the limit under the oracle and the profilers of `watch`, while samples are
     /// collected at their cost. To the profilers it is one run: each sees what hardware of its kind has latched.

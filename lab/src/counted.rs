@@ -31,7 +31,7 @@ pub enum CountedLoop {
 }
 
 impl CountedLoop {
-    /// All of them.
+    /// All loops, in the order of their declaration.
     pub const ALL: [CountedLoop; 6] = [
         CountedLoop::Functional,
         CountedLoop::Samplers,
@@ -57,7 +57,7 @@ impl CountedLoop {
     /// Runs so many instructions of a program.
     ///
     /// # Errors
-    /// Whatever a run may fail with, and a program that ends before.
+    /// The errors of a run; a program that ends before.
     pub fn run(
         self,
         program: &Program,

@@ -1,4 +1,4 @@
-//! How a run ended, in words.
+//! Ends of runs, in words.
 
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::StopReason;
@@ -20,7 +20,7 @@ pub enum EndError {
     OtherExit {
         /// The exit code.
         code: i32,
-        /// What it must be.
+        /// The exit code that the program must end with.
         expected: i32,
     },
     /// The run reached its limit of instructions.
@@ -38,7 +38,7 @@ pub enum EndError {
 }
 
 impl EndError {
-    /// Whether a program ended as expected: with the exit code asked for, or with exit code 0 and the right output.
+    /// Checks that a program ended as expected: with the exit code asked for, or with exit code 0 and the right output.
     pub(crate) fn unless_as_expected(
         stop: Stop,
         process: &Process,
@@ -60,10 +60,10 @@ impl EndError {
         }
     }
 
-    /// Whether a program ended with exit code 0.
+    /// Checks that a program ended with exit code 0.
     ///
     /// # Errors
-    /// How it ended instead.
+    /// The way in which the program ended instead.
     pub fn unless_success(stop: Stop, process: &Process) -> Result<(), EndError> {
         match stop {
             Stop::Exit(0) => Ok(()),
@@ -71,7 +71,7 @@ impl EndError {
         }
     }
 
-    /// How a program ended, for a run that any end of the program spoils: exit code 0 is an error too.
+    /// The end of a program as an error, for a run that any end of the program spoils: exit code 0 is an error too.
     #[must_use]
     pub fn of(stop: Stop, process: &Process) -> EndError {
         match stop {
@@ -103,7 +103,7 @@ pub enum Faulted {
     At {
         /// The fault.
         trap: Trap,
-        /// Where: see [`place`].
+        /// Place of the fault: see [`place`].
         place: String,
     },
 }
@@ -127,8 +127,8 @@ impl Faulted {
     }
 }
 
-/// Where an address lies: function and offset, `libc.so.6!` in front if another object than the program holds it, or the
-/// address outside of all functions; behind it the source line in brackets if the object has line tables.
+/// Place of an address: function and offset, `libc.so.6!` in front if another object than the program holds it, or the
+/// address outside of all functions. The source line follows in brackets if the object has line tables.
 #[must_use]
 pub fn place(symbols: &Symbols, pc: u64) -> String {
     let text = match symbols.function_at(pc) {

@@ -15,11 +15,13 @@ use hps_sim_core::process::layout;
 
 use crate::end::EndError;
 use crate::observer::Placement;
+#[cfg(not(target_family = "wasm"))]
+use crate::root::RootError;
 
 /// Why a run cannot be put together, cannot go on, or does not count.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// There is no such program.
+    /// No file and no program of the project has this name.
     #[error("{name}: neither a file nor a program that comes with the project ({known})")]
     UnknownProgram {
         /// The name asked for.
@@ -50,16 +52,20 @@ pub enum LabError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the host says.
+        /// The host's error.
         source: std::io::Error,
     },
+    /// The root folder of a program cannot be read.
+    #[cfg(not(target_family = "wasm"))]
+    #[error(transparent)]
+    Root(#[from] RootError),
     /// The program cannot be loaded, or does not fit into memory.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The host refuses memory for a copy of the program.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// The machine is none.
+    /// The machine description is wrong, or names no machine.
     #[error(transparent)]
     Machine(#[from] ConfigError),
     /// The machine has no core of the kind asked for.
@@ -67,7 +73,7 @@ pub enum LabError {
     NotDriven {
         /// The machine.
         machine: String,
-        /// What it has that such a core does not.
+        /// Feature of the machine that the instruction-driven core lacks.
         reason: NotDriven,
     },
     /// A region begins or ends at a function that the program does not have.
@@ -98,7 +104,7 @@ pub enum LabError {
     NotTogether {
         /// The machine.
         machine: String,
-        /// What does not go with them.
+        /// Part of the run that works with one context only.
         reason: NotTogether,
     },
     /// Sampled timing on a core that cannot do it.
@@ -109,7 +115,7 @@ pub enum LabError {
     NoPlace {
         /// The machine.
         machine: String,
-        /// Where the observer is to run.
+        /// Place where the observer is to run.
         placement: Placement,
     },
     /// The machine has no context for shadows.
@@ -164,7 +170,7 @@ pub enum LabError {
 /// Why production files cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProductionsError {
-    /// There are no such productions.
+    /// No file and no productions of the project have this name.
     #[error(
         "{name}: neither a file nor productions that come with the project; there are: {known}"
     )]
@@ -179,10 +185,10 @@ pub enum ProductionsError {
     Unreadable {
         /// The file.
         name: String,
-        /// Why.
+        /// The host's error.
         source: std::io::Error,
     },
-    /// They are wrong.
+    /// The production files are wrong.
     #[error(transparent)]
     Dise(#[from] DiseError),
     /// The tables of a machine's DISE engine cannot hold them, not even one at a time.
@@ -190,7 +196,7 @@ pub enum ProductionsError {
     Fit {
         /// The machine.
         machine: String,
-        /// What does not fit.
+        /// The engine's reason.
         source: DiseError,
     },
     /// The handlers' memory cannot be mapped.
@@ -201,7 +207,7 @@ pub enum ProductionsError {
 /// Why the memory of handlers cannot be mapped into a program.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
-    /// What memory says.
+    /// The error of the guest's memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// A page is not there.

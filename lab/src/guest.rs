@@ -1,4 +1,4 @@
-//! What a program gets from outside, as a user asks for it.
+//! Surroundings of a program, as a user asks for them: files, environment, streams, limits.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,11 +9,11 @@ use hps_sim_core::process::ProcessConfig;
 /// The files that a program sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Files {
-    /// None at all.
+    /// No files at all.
     #[default]
     None,
-    /// The working folder of the host as `/`, read-only. None if the working folder was removed or is
-    /// the host's `/proc`.
+    /// The working folder of the host as `/`, read-only; no files if the working folder was removed or is the host's
+    /// `/proc`.
     WorkingFolder,
     /// A folder of the host as `/`.
     Under {
@@ -68,8 +68,8 @@ impl GuestLimits {
     }
 }
 
-/// What a program gets from outside, but for its arguments. The default: no files, no environment,
-/// seed 0, empty input, discarded output.
+/// Surroundings of a program, but for its arguments. The default: no files, no environment, seed 0, empty input,
+/// discarded output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuestOptions {
     /// The files that the program sees.
@@ -88,7 +88,7 @@ pub struct GuestOptions {
     pub owner: Owner,
     /// The date on which the run begins, in seconds since 1970. `None`: a fixed one.
     pub start_seconds: Option<u64>,
-    /// How its threads share the processor.
+    /// Rules by which the program's threads share the processor.
     pub threads: ThreadRules,
     /// Limits of the run.
     pub limits: GuestLimits,
@@ -130,7 +130,7 @@ impl GuestOptions {
         match &self.files {
             Files::None => (None, false),
             Files::Under { root, writable } => (Some(root.clone()), *writable),
-            // Nothing can be read in a folder that was removed, and the host's /proc is never shown.
+            // A folder that was removed cannot be read, and the host's /proc is never shown.
             Files::WorkingFolder => {
                 let here = std::env::current_dir().ok();
                 let shown = here.filter(|here| here.is_dir() && !here.starts_with("/proc"));

@@ -1,4 +1,4 @@
-//! What the host offers: processors, other programs on the search path, and runs of QEMU.
+//! Facilities of the host: processors, other programs on the search path, and runs of QEMU.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -84,7 +84,7 @@ pub fn shell_words<S: AsRef<str>>(words: &[S]) -> String {
 /// Writes a file that may be executed.
 ///
 /// # Errors
-/// What the host says.
+/// The host's error.
 pub fn write_executable(file: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::write(file, bytes)?;

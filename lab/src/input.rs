@@ -17,9 +17,9 @@ pub enum InputError {
     /// The host cannot read it.
     #[error("standard input from {from}: cannot be read: {cause}")]
     Read {
-        /// Where it comes from.
+        /// Name of the input's source.
         from: String,
-        /// What the host says.
+        /// The host's error.
         cause: std::io::Error,
     },
     /// The input has not ended in time.
@@ -28,14 +28,14 @@ pub enum InputError {
         .0.as_secs_f64()
     )]
     Late(Duration),
-    /// It is longer than what is kept.
+    /// The input is longer than [`MAX_STDIN_BYTES`].
     #[error(
         "standard input from {from}: more than {} MiB, which is the most that is kept to be read again in each run; \
          put it into a folder and give the program that as --root",
         MAX_STDIN_BYTES >> 20
     )]
     TooLong {
-        /// Where it comes from.
+        /// Name of the input's source.
         from: String,
     },
 }
@@ -43,7 +43,7 @@ pub enum InputError {
 /// Reads a file.
 ///
 /// # Errors
-/// It cannot be read, or is longer than [`MAX_STDIN_BYTES`].
+/// The file cannot be read, or is longer than [`MAX_STDIN_BYTES`].
 pub fn read_file(path: &Path) -> Result<Vec<u8>, InputError> {
     let from = path.display().to_string();
     match File::open(path) {
@@ -55,7 +55,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, InputError> {
 /// Reads to the end, but at most `limit` bytes. `from` names the source in messages.
 ///
 /// # Errors
-/// It cannot be read, or is longer than `limit`.
+/// The source cannot be read, or is longer than `limit`.
 pub fn read(source: impl Read, from: &str, limit: u64) -> Result<Vec<u8>, InputError> {
     host::read_to_end(source, limit).map_err(|cause| {
         let from = from.to_string();
@@ -77,7 +77,7 @@ pub fn read_host(time: Option<Duration>) -> Result<Vec<u8>, InputError> {
         return whole();
     };
     let (done, ended) = mpsc::channel();
-    // Nobody waits for the thread behind the limit.
+    // The thread is left alone if the limit ends first.
     std::thread::spawn(move || done.send(whole()));
     ended
         .recv_timeout(time)

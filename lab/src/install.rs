@@ -1,4 +1,4 @@
-//! What sits in the decode stage of a run.
+//! Editors of the decode stage, and their installation into a run.
 
 use std::fmt::Display;
 
@@ -19,7 +19,7 @@ pub trait Install {
     /// Installs into a process at its beginning.
     ///
     /// # Errors
-    /// What does not fit into the process.
+    /// An error if the editor's memory or code does not fit into the process.
     fn install(self, process: &mut Process) -> Result<Self::Editor, LabError>;
 }
 
@@ -55,7 +55,7 @@ impl Install for &Productions {
     }
 }
 
-/// A function that installs.
+/// A function that installs an editor.
 #[derive(Clone, Copy, Debug)]
 pub struct Installer<F>(pub(crate) F);
 

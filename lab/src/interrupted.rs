@@ -1,6 +1,6 @@
 //! A timed run that counters interrupt, with handlers in guest code.
 
-use hps_pipeline::core::PipelineProbe;
+use hps_pipeline::core::{CyclesProbe, PipelineProbe};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_sim_core::editor::Interruptible;
 use hps_sim_core::process::Process;
@@ -17,16 +17,16 @@ use crate::stopwatch::Stopwatch;
 /// A run that was interrupted.
 pub(crate) struct Interrupted<E, P, H> {
     pub ran: Ran<E, P, Timing>,
-    /// What was installed for it.
+    /// Handlers that were installed for the run.
     pub handlers: H,
     pub interrupts: InterruptStats,
-    /// Overflows that fell while one before still waited.
+    /// Overflows that were lost because an earlier one still waited.
     pub overflows_lost: u64,
 }
 
-impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P>
+impl<I: Install, P: PipelineProbe + 'static> Lab<'_, Timed<'_>, I, P>
 where
-    Interruptible<I::Editor>: TimedLoop<P>,
+    Interruptible<I::Editor>: TimedLoop<CyclesProbe>,
 {
     /// Runs to the end of the program or to the limit, under the interrupts that `install` gives, if any, with the
     /// handlers that it puts into the process.
@@ -40,7 +40,7 @@ where
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
         let (handlers, interrupts) = install(&mut process)?;
         let editor = Interruptible(editor);
-        let core = TimedLoop::core(core, &machine, process, editor, probe);
+        let core = TimedLoop::core(core, &machine, process, editor, CyclesProbe::new(probe));
         let mut core = core.map_err(|reason| LabError::not_simulated(&machine.name, reason))?;
         if let Some(interrupts) = interrupts {
             core.attach_interrupts(interrupts);
@@ -50,7 +50,8 @@ where
         let host_seconds = start.seconds();
         let taken = core.interrupts().map(|i| (i.stats(), i.pmu().lost()));
         let (interrupts, overflows_lost) = taken.unwrap_or_default();
-        let finished = TimedLoop::finish(core).map_editor(|Interruptible(editor)| editor);
+        let finished =
+            TimedLoop::finish(core).map(|Interruptible(editor)| editor, CyclesProbe::into_probe);
         Ok(Interrupted {
             ran: Ran::of_core(finished, stop, host_seconds, provenance, expected),
             handlers,

@@ -18,12 +18,12 @@ use crate::mode::Functional;
 use crate::program::Program;
 use crate::region::Region;
 
-/// A run that is being put together: a program and what it gets from outside, `M` how it is simulated,
-/// `I` what installs the decode-stage editor, and `P` the probe that watches.
+/// A run that is being put together: a program and its surroundings, `M` the mode of simulation, `I` the installer of
+/// the decode-stage editor, and `P` the probe that watches.
 ///
 /// A run is functional ([`Functional`]) until [`on`](Self::on) names a machine ([`Timed`](crate::Timed)); by
-/// [`sampled`](Lab::sampled) only units of it are timed ([`Sampled`](crate::Sampled)). What is generic here is
-/// generic in the loops of the simulator: a run without editor and probe pays for none.
+/// [`sampled`](Lab::sampled) only units of it are timed ([`Sampled`](crate::Sampled)). Type parameters of a run are
+/// type parameters of the simulator's loops: a run without editor and probe pays for none.
 #[derive(Clone, Debug)]
 pub struct Lab<'a, M = Functional, I = NoEditor, P = NoProbe> {
     pub(crate) program: Cow<'a, Program>,
@@ -56,8 +56,7 @@ impl Lab<'static> {
         )?)))
     }
 
-    /// A run of an image that is there already. The program has no arguments but its name, that of the
-    /// image.
+    /// A run of an image that is in memory. The program has no arguments but its name, that of the image.
     #[must_use]
     pub fn image(image: Arc<ProgramImage>) -> Self {
         let name = image.name.clone();
@@ -66,7 +65,7 @@ impl Lab<'static> {
 }
 
 impl<'a> Lab<'a> {
-    /// A run of a program that is loaded already.
+    /// A run of a loaded program.
     #[must_use]
     pub fn of(program: &'a Program) -> Self {
         Lab::new(Cow::Borrowed(program))
@@ -85,9 +84,9 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// What every run has.
+/// Settings that every run has.
 impl<'a, M, I, P> Lab<'a, M, I, P> {
-    /// Arguments behind the program's name.
+    /// Sets the arguments behind the program's name.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let all = &mut self.process_mut().args;
@@ -96,7 +95,7 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         self
     }
 
-    /// Everything that the program gets from outside but its arguments, in place of what it had.
+    /// Replaces the program's surroundings: files, environment, streams, limits. The arguments stay.
     #[must_use]
     pub fn guest(mut self, options: &GuestOptions) -> Self {
         let process = self.process_mut();
@@ -104,42 +103,42 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         self
     }
 
-    /// The configuration of the process as a whole, arguments included.
+    /// Replaces the configuration of the process as a whole, arguments included.
     #[must_use]
     pub fn configured(mut self, process: ProcessConfig) -> Self {
         *self.process_mut() = process;
         self
     }
 
-    /// Limits of the run other than its instructions.
+    /// Sets the limits of the run other than its instructions.
     #[must_use]
     pub fn limits(mut self, limits: &GuestLimits) -> Self {
         limits.apply(self.process_mut());
         self
     }
 
-    /// Standard input.
+    /// Sets standard input.
     #[must_use]
     pub fn input(mut self, stdin: Stdin) -> Self {
         self.process_mut().stdin = stdin;
         self
     }
 
-    /// Standard output.
+    /// Sets standard output.
     #[must_use]
     pub fn output(mut self, stdout: Output) -> Self {
         self.process_mut().stdout = stdout;
         self
     }
 
-    /// Only this part of the program counts.
+    /// Lets only this region of the program count.
     #[must_use]
     pub fn region(mut self, region: Region) -> Self {
         self.program.to_mut().region = Some(region);
         self
     }
 
-    /// Instructions of the program at most.
+    /// Limits the instructions of the program.
     #[must_use]
     pub fn limit(mut self, instructions: u64) -> Self {
         self.limit = instructions;
@@ -167,14 +166,13 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         &self.program
     }
 
-    /// With a decode-stage editor: `&Collector`, `&SoftwareCollector`, `&Productions`, or any other
-    /// [`Install`].
+    /// Edits the run's decode stage by `&Collector`, `&SoftwareCollector`, `&Productions`, or any other [`Install`].
     #[must_use]
     pub fn edited_by<J: Install>(self, installs: J) -> Lab<'a, M, J, P> {
         self.map(|mode, _, probe| (mode, installs, probe))
     }
 
-    /// With a decode-stage editor that a function makes and installs.
+    /// Edits the run's decode stage by an editor that a function makes and installs.
     #[must_use]
     pub fn edited<F, E, X>(self, install: F) -> Lab<'a, M, Installer<F>, P>
     where
@@ -185,7 +183,7 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         self.map(|mode, _, probe| (mode, Installer(install), probe))
     }
 
-    /// Watched by a probe; several go as a tuple. A functional run takes a
+    /// Watches the run with a probe; several go as a tuple. A functional run takes a
     /// [`Probe`](hps_sim_core::probe::Probe), a timed one a
     /// [`PipelineProbe`](hps_pipeline::core::PipelineProbe). The probe comes back in the result.
     #[must_use]

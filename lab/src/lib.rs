@@ -23,6 +23,8 @@ mod program;
 mod provenance;
 mod ran;
 mod region;
+#[cfg(not(target_family = "wasm"))]
+pub mod root;
 pub mod shadow;
 mod stopwatch;
 mod truth;
@@ -41,7 +43,7 @@ pub use hps_sim_core::os::ThreadRules;
 pub use hps_workloads::work_folder;
 pub use install::{Install, Installer};
 pub use lab::Lab;
-pub use loops::{ChipLoop, Core, FunctionalLoop, SampledLoop, TimedLoop};
+pub use loops::{Attach, ChipLoop, Core, FunctionalLoop, SampledLoop, TimedLoop};
 pub use machine::{TimedMachine, dise_config};
 pub use mode::{Functional, Sampled, Timed};
 pub use productions::Productions;

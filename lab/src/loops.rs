@@ -15,7 +15,7 @@ use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::os::DuplicateError;
-use hps_sim_core::probe::Probe;
+use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
 /// An editor whose functional loops under a probe are compiled: see [`functional_loops!`](crate::functional_loops).
@@ -60,6 +60,56 @@ pub trait TimedLoop<P: PipelineProbe>: ChipLoop<P> {
 
     /// Ends a core's life as [`EitherCore::finish`] does.
     fn finish(core: EitherCore<Self, P>) -> Finished<Self, P>;
+}
+
+/// A probe of a timed run: no probe, with loops of its own, or one behind dynamic calls, with the loops of its group.
+#[diagnostic::on_unimplemented(
+    message = "no crate has attached `{Self}` to timed loops",
+    note = "name it in `attach!`, or call `run_here` instead of `run`, which compiles loops for it in this crate"
+)]
+pub trait Attach: PipelineProbe + Sized {
+    /// The probe for which loops are compiled.
+    type Loops: PipelineProbe;
+
+    /// Makes that probe of this one.
+    fn attach(self) -> Self::Loops;
+
+    /// Takes this probe out of that one.
+    fn detach(probe: Self::Loops) -> Self;
+}
+
+/// Attaches probes to the loops of a group, `attach! { CyclesProbe: Probe, Probe; StagesProbe: Probe }`, or one to its
+/// own, `attach! { Probe }`.
+#[macro_export]
+macro_rules! attach {
+    ($probe:ty) => {
+        impl $crate::Attach for $probe {
+            type Loops = Self;
+
+            fn attach(self) -> Self {
+                self
+            }
+
+            fn detach(probe: Self) -> Self {
+                probe
+            }
+        }
+    };
+    ($($group:ident: $($probe:ty),+);+ $(;)?) => {
+        $($(
+            impl $crate::Attach for $probe {
+                type Loops = ::hps_pipeline::core::$group;
+
+                fn attach(self) -> Self::Loops {
+                    Self::Loops::new(self)
+                }
+
+                fn detach(probe: Self::Loops) -> Self {
+                    probe.into_probe()
+                }
+            }
+        )+)+
+    };
 }
 
 /// An editor whose loops of sampled timing are compiled.
@@ -153,23 +203,7 @@ macro_rules! timed_loops {
     };
 }
 
-/// Compiles loops on a chip.
-#[allow(unused_macros)] // some builds compile none: see `pairs`
-macro_rules! chip_loops {
-    ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
-        $($(
-            impl ChipLoop<$probe> for $editor {
-                fn run_chip(chip: &mut Chip<Self, $probe>, limit: u64) -> Stop {
-                    chip.run(limit)
-                }
-
-                fn run_chip_to(chip: &mut Chip<Self, $probe>, cycle: u64) -> Option<Stop> {
-                    chip.run_to_cycle(cycle)
-                }
-            }
-        )+)+
-    };
-}
+attach! { NoProbe }
 
 /// Compiles the loops of sampled timing.
 #[allow(unused_macros)]
@@ -210,7 +244,7 @@ impl<E: TimedLoop<P>, P: PipelineProbe> Core<E, P> {
         self.run(u64::MAX)
     }
 
-    /// Ends its life, with every slot of its last cycle accounted for.
+    /// Ends the run, with every slot of its last cycle accounted for.
     #[must_use]
     pub fn finish(self) -> Finished<E, P> {
         E::finish(self.0)
@@ -218,7 +252,7 @@ impl<E: TimedLoop<P>, P: PipelineProbe> Core<E, P> {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
-    /// The core itself. Who runs that compiles its loops.
+    /// The core itself. Running it instantiates the loops in the caller's crate.
     #[must_use]
     pub fn into_inner(self) -> EitherCore<E, P> {
         self.0

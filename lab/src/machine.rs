@@ -8,12 +8,12 @@ use hps_pipeline::core::CoreKind;
 
 use crate::error::LabError;
 
-/// A machine, and how it is simulated when it times programs.
+/// A machine, and the kind of core that times programs on it.
 #[derive(Clone, Debug, Default)]
 pub struct TimedMachine {
     /// The machine.
     pub config: MachineConfig,
-    /// How it is simulated.
+    /// Kind of the core: driven by cycles or by instructions.
     pub core: CoreKind,
 }
 
@@ -29,7 +29,7 @@ impl TimedMachine {
     }
 }
 
-/// Whether a machine has a core of a kind.
+/// Checks that a machine has a core of a kind.
 pub(crate) fn check_core(machine: &MachineConfig, core: CoreKind) -> Result<(), LabError> {
     core.check(machine).map_err(|reason| LabError::NotDriven {
         machine: machine.name.clone(),

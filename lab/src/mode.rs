@@ -1,9 +1,10 @@
-//! How a run is simulated: functionally, timed, or timed by units. Each mode has an `open` for callers
-//! that step the simulation themselves, and a `run`.
+//! Modes of a run: functional, timed, or timed by units. Each mode has an `open` for callers that step the simulation
+//! themselves, and a `run`.
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
+use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::os::ProcessRule;
 use hps_sim_core::probe::{NoProbe, Probe};
@@ -13,7 +14,7 @@ use std::borrow::Cow;
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
-use crate::loops::{Core, FunctionalLoop, SampledLoop, TimedLoop};
+use crate::loops::{Attach, Core, FunctionalLoop, SampledLoop, TimedLoop};
 use crate::machine::{TimedMachine, check_core};
 use crate::processes::{functional, timed};
 use crate::provenance::{MachineProvenance, Provenance};
@@ -47,7 +48,7 @@ impl<'a, M, I: Install, P> Lab<'a, M, I, P> {
         self.prepare_from(process)
     }
 
-    /// What [`prepare`](Self::prepare) gives, of a process that is where the program begins to count.
+    /// Gives the parts of [`prepare`](Self::prepare) for a process that has reached the point where counting begins.
     fn prepare_from(self, mut process: Process) -> Result<(Process, I::Editor, P, M), LabError> {
         if let Some(warn) = self.warn {
             process.os.set_warning_sink(Box::new(warn));
@@ -58,7 +59,7 @@ impl<'a, M, I: Install, P> Lab<'a, M, I, P> {
 }
 
 impl<'a, I, P> Lab<'a, Functional, I, P> {
-    /// Timed on a machine, a preset by its name or the machine of a file, by the cycle-driven core.
+    /// Times the run by the cycle-driven core of a machine: a preset by its name, or the machine of a file.
     ///
     /// # Errors
     /// There is no such machine.
@@ -67,13 +68,13 @@ impl<'a, I, P> Lab<'a, Functional, I, P> {
         Ok(self.timed(Cow::Owned(machine), CoreKind::Cycle))
     }
 
-    /// Timed on a machine that is described already, by the cycle-driven core.
+    /// Times the run by the cycle-driven core of a machine description.
     #[must_use]
     pub fn on_machine(self, machine: &'a MachineConfig) -> Lab<'a, Timed<'a>, I, P> {
         self.timed(Cow::Borrowed(machine), CoreKind::Cycle)
     }
 
-    /// Timed on a machine in the way that comes with it.
+    /// Times the run on a machine by the kind of core that comes with it.
     #[must_use]
     pub fn timed_by(self, machine: &'a TimedMachine) -> Lab<'a, Timed<'a>, I, P> {
         self.timed(Cow::Borrowed(&machine.config), machine.core)
@@ -83,7 +84,7 @@ impl<'a, I, P> Lab<'a, Functional, I, P> {
         self.map(|_, installs, probe| (Timed { machine, core }, installs, probe))
     }
 
-    /// What determines the results of the run.
+    /// Provenance of the run: all settings that determine its results.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance::of(&self.program)
@@ -153,19 +154,19 @@ impl<'a, I, P> Lab<'a, Timed<'a>, I, P> {
         &self.mode.machine
     }
 
-    /// The kind of its core.
+    /// The kind of the machine's core.
     pub(crate) fn core_kind(&self) -> CoreKind {
         self.mode.core
     }
 
-    /// By a core of a kind.
+    /// Times the run by a core of this kind.
     #[must_use]
     pub fn core(mut self, core: CoreKind) -> Self {
         self.mode.core = core;
         self
     }
 
-    /// What determines the results of the run.
+    /// Provenance of the run: all settings that determine its results.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance {
@@ -176,7 +177,7 @@ impl<'a, I, P> Lab<'a, Timed<'a>, I, P> {
 }
 
 impl<'a, I> Lab<'a, Timed<'a>, I, NoProbe> {
-    /// Only units of the run are timed, on one thread.
+    /// Times only units of the run, on one thread.
     ///
     /// # Errors
     /// [`LabError::SampledCore`] for the instruction-driven core, [`LabError::SampledCores`] for several cores.
@@ -204,11 +205,12 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     ///
     /// # Errors
     /// The machine has no core of the kind, the program cannot be loaded, or the editor not be installed.
-    pub fn open(self) -> Result<Core<I::Editor, P>, LabError>
+    pub fn open(self) -> Result<Core<I::Editor, P::Loops>, LabError>
     where
-        I::Editor: TimedLoop<P>,
+        P: Attach,
+        I::Editor: TimedLoop<P::Loops>,
     {
-        self.open_by(TimedLoop::core).map(Core)
+        self.open_by(P::attach, TimedLoop::core).map(Core)
     }
 
     /// Opens as [`open`](Self::open) does, under any probe: the loops are compiled in the crate that calls this.
@@ -216,24 +218,32 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     /// # Errors
     /// The errors of [`open`](Self::open).
     pub fn open_here(self) -> Result<EitherCore<I::Editor, P>, LabError> {
-        self.open_by(EitherCore::with)
+        self.open_by(|probe| probe, EitherCore::with)
     }
 
-    fn open_by(self, open: Open<I::Editor, P>) -> Result<EitherCore<I::Editor, P>, LabError> {
+    fn open_by<Q: PipelineProbe>(
+        self,
+        attach: fn(P) -> Q,
+        open: Open<I::Editor, Q>,
+    ) -> Result<EitherCore<I::Editor, Q>, LabError> {
         check_core(&self.mode.machine, self.mode.core)?;
         let region = self.program.region.clone();
         if let Some(region) = region.filter(|region| region.warm.is_some()) {
-            return self.open_warm(&region);
+            return self.open_warm(&region, attach);
         }
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
         let rule = timed::<I::Editor, P>(core);
         process.os.set_process_rule(rule);
-        open(core, &machine, process, editor, probe)
+        open(core, &machine, process, editor, attach(probe))
             .map_err(|reason| LabError::not_simulated(&machine.name, reason))
     }
 
-    /// A core whose caches and predictors what comes before the region has warmed.
-    fn open_warm(self, region: &Region) -> Result<EitherCore<I::Editor, P>, LabError> {
+    /// A core with warm caches and predictors: instructions in front of the region have run through them.
+    fn open_warm<Q: PipelineProbe>(
+        self,
+        region: &Region,
+        attach: fn(P) -> Q,
+    ) -> Result<EitherCore<I::Editor, Q>, LabError> {
         if self.mode.core != CoreKind::Cycle || self.mode.machine.chip.has_peers() {
             return Err(LabError::NotWarmed);
         }
@@ -241,7 +251,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare_from(process)?;
         let rule = timed::<I::Editor, P>(core);
         process.os.set_process_rule(rule);
-        let chip = Chip::warmed(&machine, (process, editor, probe), &warm);
+        let chip = Chip::warmed(&machine, (process, editor, attach(probe)), &warm);
         Ok(EitherCore::Cycle(Box::new(chip)))
     }
 
@@ -251,9 +261,17 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     /// The machine has no core of the kind, the program cannot be loaded, or the editor not be installed.
     pub fn run(self) -> Result<Ran<I::Editor, P, Timing>, LabError>
     where
-        I::Editor: TimedLoop<P>,
+        P: Attach,
+        I::Editor: TimedLoop<P::Loops>,
     {
-        self.run_by(TimedLoop::core, TimedLoop::run, TimedLoop::finish)
+        let loops = Loops {
+            attach: P::attach,
+            open: TimedLoop::core,
+            run: TimedLoop::run,
+            finish: TimedLoop::finish,
+            detach: P::detach,
+        };
+        self.run_by(loops)
     }
 
     /// Runs as [`run`](Self::run) does, under any probe: the loops are compiled in the crate that calls this.
@@ -261,27 +279,32 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     /// # Errors
     /// The errors of [`run`](Self::run).
     pub fn run_here(self) -> Result<Ran<I::Editor, P, Timing>, LabError> {
-        self.run_by(EitherCore::with, EitherCore::run, EitherCore::finish)
+        self.run_by(Loops {
+            attach: |probe| probe,
+            open: EitherCore::with,
+            run: EitherCore::run,
+            finish: EitherCore::finish,
+            detach: |probe| probe,
+        })
     }
 
-    fn run_by(
+    fn run_by<Q: PipelineProbe>(
         self,
-        open: Open<I::Editor, P>,
-        run: fn(&mut EitherCore<I::Editor, P>, u64) -> Stop,
-        finish: Finish<I::Editor, P>,
+        loops: Loops<I::Editor, P, Q>,
     ) -> Result<Ran<I::Editor, P, Timing>, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
         let names_contention = self.names_contention;
-        let mut core = self.open_by(open)?;
+        let mut core = self.open_by(loops.attach, loops.open)?;
         if names_contention {
             core.record_contention();
         }
         let start = Stopwatch::start();
-        let stop = run(&mut core, limit);
+        let stop = (loops.run)(&mut core, limit);
         let host_seconds = start.seconds();
+        let finished = (loops.finish)(core);
         Ok(Ran::of_core(
-            finish(core),
+            finished.map(|editor| editor, loops.detach),
             stop,
             host_seconds,
             provenance,
@@ -290,8 +313,14 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     }
 }
 
-/// Ends the life of a core.
-type Finish<E, P> = fn(EitherCore<E, P>) -> Finished<E, P>;
+/// Loops of an editor `E` that run a probe `P` as one of type `Q`.
+struct Loops<E: DecodeEditor, P, Q: PipelineProbe> {
+    attach: fn(P) -> Q,
+    open: Open<E, Q>,
+    run: fn(&mut EitherCore<E, Q>, u64) -> Stop,
+    finish: fn(EitherCore<E, Q>) -> Finished<E, Q>,
+    detach: fn(Q) -> P,
+}
 
 /// Makes a core.
 type Open<E, P> =
@@ -305,7 +334,7 @@ impl<'a, I> Lab<'a, Sampled<'a>, I, NoProbe> {
         self
     }
 
-    /// What determines the results of the run.
+    /// Provenance of the run: all settings that determine its results.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance {

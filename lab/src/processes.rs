@@ -1,9 +1,9 @@
-//! In which runs a program may have child processes.
+//! Rules that say in which runs a program may have child processes.
 //!
 //! Children take turns with their parent on one context of the functional machine or of the cycle-driven core.
-//! What edits a run knows the code and the addresses of one program, so that it refuses others, and so does what
-//! watches a run but for probes that tell programs apart. Beside an observer there are children: its tags are of the first
-//! program alone ([`crate::observer`]).
+//! An editor of a run knows the code and the addresses of one program, and so do most probes. They refuse child
+//! processes; only probes that tell programs apart allow them. Beside an observer there are children: its tags are of
+//! the first program alone ([`crate::observer`]).
 
 use hps_pipeline::core::CoreKind;
 use hps_sim_core::editor::DecodeEditor;

@@ -22,9 +22,8 @@ pub struct Productions {
 }
 
 impl Productions {
-    /// Loads production files together for programs of an instruction set, with values for their
-    /// parameters. What built-in files need is loaded with them. The engine has its default sizes and
-    /// costs.
+    /// Loads production files together for programs of an instruction set, with values for their parameters. Files that
+    /// built-in ones need are loaded with them. The engine has its default sizes and costs.
     ///
     /// # Errors
     /// There is no such file, or it is wrong.

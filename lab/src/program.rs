@@ -15,6 +15,8 @@ use serde_json::json;
 use crate::end::EndError;
 use crate::error::LabError;
 use crate::region::Region;
+#[cfg(not(target_family = "wasm"))]
+use crate::root;
 
 /// The instruction set of a program that comes with the project, if none is asked for.
 pub const DEFAULT_ISA: Isa = Isa::Riscv64;
@@ -22,29 +24,29 @@ pub const DEFAULT_ISA: Isa = Isa::Riscv64;
 /// A program with its input, and what it must print.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its name in results.
+    /// Name of the program in results.
     pub name: String,
     /// The program.
     pub image: Arc<ProgramImage>,
-    /// The name of its input in results.
+    /// Name of the program's input in results.
     pub input: String,
-    /// How it is started.
+    /// Configuration of the program's process.
     pub process: ProcessConfig,
-    /// What it must do, if that is known; else end with exit code 0.
+    /// Output or exit code that the program must end with. `None`: exit code 0, and any output.
     pub expected: Option<Expected>,
-    /// Where it begins to count, if that is not its beginning.
+    /// Region of the program that counts; `None`: all of it.
     pub region: Option<Region>,
-    /// SHA-256 of all that lies in its root folder, if the folder is its own: results are then the same wherever it
-    /// lies. `None`: the folder is known by its path.
+    /// SHA-256 of all files in the program's root folder, if that folder is the program's own: results are then the
+    /// same wherever the folder lies. `None`: the folder is known by its lock file or its path ([`Program::root_hash`]).
     pub root_contents: Option<String>,
 }
 
-/// What a program must do for its results to count.
+/// Ends that a program must come to for its results to count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// End with exit code 0 and print this text on standard output.
     Text(&'static str),
-    /// End with exit code 0 and print what has this SHA-256, hexadecimal in small letters.
+    /// End with exit code 0 and print a text with this SHA-256, hexadecimal in small letters.
     Sha256(String),
     /// End with this exit code; it may print anything.
     ExitCode(i32),
@@ -53,7 +55,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// Whether it may print this.
+    /// Whether the program may print `output`.
     #[must_use]
     pub fn is(&self, output: &[u8]) -> bool {
         match self {
@@ -106,7 +108,7 @@ impl Program {
         }))
     }
 
-    /// A program of an image that is there already, without arguments but its name.
+    /// A program of an image that is in memory, without arguments but its name.
     #[must_use]
     pub fn of_image(name: &str, image: Arc<ProgramImage>) -> Program {
         Program {
@@ -123,11 +125,11 @@ impl Program {
         }
     }
 
-    /// A program that comes with the project with an input of a size. What it prints is captured, and
-    /// must be what is known of it.
+    /// A program that comes with the project with an input of a size. Its output is captured, and must be the expected
+    /// one if that is known.
     ///
     /// # Errors
-    /// It has no image for the instruction set.
+    /// The program has no image for the instruction set.
     pub fn workload(workload: &Workload, isa: Isa, size: Size) -> Result<Program, LabError> {
         let args = [workload.name].into_iter().chain(workload.args(size));
         Ok(Program {
@@ -149,7 +151,7 @@ impl Program {
     /// is captured, and must be what the manifest says. `input` names its input in results.
     ///
     /// # Errors
-    /// Its image or its standard input cannot be read.
+    /// The image or the standard input of the program cannot be read.
     #[cfg(not(target_family = "wasm"))]
     pub fn built(built: &Built, input: &str) -> Result<Program, LabError> {
         let stdin = match &built.stdin {
@@ -174,14 +176,25 @@ impl Program {
             },
             expected: Some(Expected::Sha256(built.expected_stdout_sha256.clone())),
             region: None,
-            root_contents: Some(contents(&built.root)?),
+            root_contents: Some(root::contents(&built.root)?),
         })
     }
 
-    /// Its name and instruction set, for messages.
+    /// Name and instruction set of the program, for messages.
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} ({})", self.name, self.image.isa)
+    }
+
+    /// SHA-256, in hexadecimal digits, of what names the content of its root folder: its lock file, or all that lies in the
+    /// folder of a program of the suite. `None`: it has no root, or one without a lock file.
+    #[must_use]
+    pub fn root_hash(&self) -> Option<String> {
+        #[cfg(not(target_family = "wasm"))]
+        if self.root_contents.is_none() {
+            return root::lock_digest(self.process.root.as_deref()?);
+        }
+        self.root_contents.clone()
     }
 
     /// Everything that determines what the program does, for the ids of results.
@@ -196,8 +209,8 @@ impl Program {
             "image": self.image.hash,
             "args": process.args,
             "env": process.env,
-            "root": match &self.root_contents {
-                Some(contents) => json!(contents),
+            "root": match self.root_hash() {
+                Some(hash) => json!(hash),
                 None => json!(process.root),
             },
             "stdin": stdin,
@@ -241,10 +254,11 @@ impl Program {
         Ok(Process::new(Arc::clone(&self.image), &self.process)?)
     }
 
-    /// Whether the program ended as it must: with exit code 0 and the expected output, or with the expected exit code.
+    /// Checks that the program ended as it must: with exit code 0 and the expected output, or with the expected exit
+    /// code.
     ///
     /// # Errors
-    /// How the program ended instead, or that it printed something else.
+    /// The way in which the program ended instead, or that it printed something else.
     pub fn check_end(&self, stop: Stop, process: &Process) -> Result<(), EndError> {
         EndError::unless_as_expected(stop, process, self.expected.as_ref())
     }
@@ -290,35 +304,10 @@ fn load_workload(workload: &Workload, isa: Isa) -> Result<Arc<ProgramImage>, Lab
 /// The bytes of a program that comes with the project.
 ///
 /// # Errors
-/// It has no image for the instruction set.
+/// The program has no image for the instruction set.
 pub fn image_of(workload: &Workload, isa: Isa) -> Result<&'static [u8], LabError> {
     workload.image(isa.name()).ok_or_else(|| LabError::NoImage {
         name: workload.name.to_string(),
         isa,
     })
-}
-
-/// SHA-256 of the names and contents of all files below a folder.
-#[cfg(not(target_family = "wasm"))]
-fn contents(folder: &Path) -> Result<String, LabError> {
-    fn read(folder: &Path, below: &Path, listed: &mut String) -> std::io::Result<()> {
-        let mut entries: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in entries {
-            let name = below.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                read(&entry.path(), &name, listed)?;
-            } else {
-                let digest = sha256_hex(&std::fs::read(entry.path())?);
-                *listed += &format!("{digest} {}\n", name.display());
-            }
-        }
-        Ok(())
-    }
-    let mut listed = String::new();
-    read(folder, Path::new(""), &mut listed).map_err(|source| LabError::Unreadable {
-        file: folder.to_path_buf(),
-        source,
-    })?;
-    Ok(sha256_hex(listed.as_bytes()))
 }

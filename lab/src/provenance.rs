@@ -1,4 +1,4 @@
-//! What determines the results of a run.
+//! Provenance of a run: all settings that determine its results.
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
@@ -9,7 +9,7 @@ use hps_workloads::sha256_hex;
 use crate::VERSION;
 use crate::program::Program;
 
-/// What determines the results of a run, as results carry it.
+/// Provenance of a run, as results carry it: all settings that determine them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Provenance {
     /// Version of the lab: results are comparable only within one.
@@ -20,13 +20,15 @@ pub struct Provenance {
     pub args: Vec<String>,
     /// SHA-256 of the program's image, in hexadecimal digits.
     pub program_hash: String,
+    /// SHA-256 of the lock file of the program's root, in hexadecimal digits ([`Program::root_hash`]).
+    pub root_hash: Option<String>,
     /// Instruction set.
     pub isa: Isa,
     /// Seed of all randomness that the program can see.
     pub seed: u64,
     /// The machine, if the run is timed.
     pub machine: Option<MachineProvenance>,
-    /// Which units are timed, if not all of the run is.
+    /// Plan of the timed units, if the run has sampled timing.
     pub sampling: Option<SamplingPlan>,
 }
 
@@ -37,18 +39,19 @@ pub struct MachineProvenance {
     pub config: MachineConfig,
     /// See [`fingerprint`].
     pub fingerprint: String,
-    /// How it is simulated.
+    /// Kind of the core: driven by cycles or by instructions.
     pub core: CoreKind,
 }
 
 impl Provenance {
-    /// That of a functional run of a program.
+    /// The provenance of a functional run of a program.
     pub(crate) fn of(program: &Program) -> Self {
         Provenance {
             version: VERSION,
             program: program.name.clone(),
             args: program.process.args.clone(),
             program_hash: program.image.hash.clone(),
+            root_hash: program.root_hash(),
             isa: program.image.isa,
             seed: program.process.seed,
             machine: None,

@@ -1,4 +1,4 @@
-//! What runs leave behind.
+//! Results of runs.
 
 use hps_pipeline::core::{ContextId, CoreStats, Counted, CpiStack, Finished};
 use hps_pipeline::memsys::{ContendedLine, MemoryStats};
@@ -13,7 +13,7 @@ use crate::error::LabError;
 use crate::program::Expected;
 use crate::provenance::Provenance;
 
-/// What a run left behind. `T` is what was learned of its time: nothing, [`Timing`] or [`Units`].
+/// Results of a run. `T` is the result of timing: nothing, [`Timing`] or [`Units`].
 #[derive(Debug)]
 pub struct Ran<E = NoEditor, P = NoProbe, T = ()> {
     /// Why the run ended.
@@ -26,20 +26,20 @@ pub struct Ran<E = NoEditor, P = NoProbe, T = ()> {
     pub editor: E,
     /// The probe.
     pub probe: P,
-    /// What was learned of the run's time.
+    /// The result of timing.
     pub timing: T,
     /// Host time from the first to the last simulated instruction, in seconds; loading is not part of it.
     pub host_seconds: f64,
-    /// What determined the run.
+    /// Provenance of the run.
     pub provenance: Provenance,
-    /// What the program must print, if that is known.
+    /// The end that the program must come to, if that is known.
     pub(crate) expected: Option<Expected>,
 }
 
-/// What the pipeline counted.
+/// Counters of the pipeline.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// The context; of several their sum, but for cycles.
+    /// Counters of the context; on a chip with several contexts the sums over them, but for cycles.
     pub core: CoreStats,
     /// Commit slots by owner, of all contexts.
     pub cpi: CpiStack,
@@ -76,12 +76,12 @@ impl Timing {
     }
 }
 
-/// What was measured of a run with sampled timing.
+/// Measurements of a run with sampled timing.
 #[derive(Clone, Debug)]
 pub struct Units {
-    /// Where and how long units are.
+    /// Plan of the units: their places and lengths.
     pub plan: SamplingPlan,
-    /// What was measured in them.
+    /// Measurements of the units.
     pub samples: Samples,
 }
 
@@ -162,13 +162,13 @@ impl<E, P, T> Ran<E, P, T> {
         self.stop.exit_code(self.process.image.isa)
     }
 
-    /// How the program ended: see [`EndError::of`].
+    /// The end of the program: see [`EndError::of`].
     #[must_use]
     pub fn end(&self) -> EndError {
         EndError::of(self.stop, &self.process)
     }
 
-    /// What the program printed, if it was captured; else nothing.
+    /// Standard output of the program, if it was captured; else nothing.
     #[must_use]
     pub fn stdout(&self) -> &[u8] {
         self.process.os.captured_stdout()

@@ -1,4 +1,4 @@
-//! The part of a program that counts: what comes before runs functionally, at full speed.
+//! Regions of programs, which alone count. Instructions before a region run functionally, at full speed.
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Warm;
@@ -17,30 +17,31 @@ use crate::program::Program;
 /// A point in a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In front of the first instruction of a function, whoever goes there and how.
+    /// In front of the first instruction of a function, however control comes there.
     Function(String),
     /// At a marker: an instruction without effect ([`BEGIN_MARKER`], [`END_MARKER`]).
     Marker(i64),
 }
 
-/// The marker in front of what counts: `slti zero, zero, 0x5b1` on RISC-V, `lda $31, 0x5b1($31)` on Alpha.
+/// The marker in front of a region: `slti zero, zero, 0x5b1` on RISC-V, `lda $31, 0x5b1($31)` on Alpha.
 pub const BEGIN_MARKER: i64 = 0x5b1;
-/// The marker behind what counts.
+/// The marker behind a region.
 pub const END_MARKER: i64 = 0x5b2;
 
-/// Where a run begins to count. Both parts together: first the instructions, then the place.
+/// Beginning of the part of a run that counts. With both `skip` and `from`, the instructions come first, then the
+/// place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Region {
     /// Instructions of the program that come before.
     pub skip: u64,
-    /// What counts begins when the program comes here next.
+    /// Place at which the region begins, when the program comes there next.
     pub from: Option<Place>,
     /// A timed run begins with the caches, TLBs and predictors that so many instructions in front of the region leave
     /// there (functional warming); [`WARM_BY_ALL`]: all of them. `None`: with empty ones.
     pub warm: Option<u64>,
 }
 
-/// A region is warmed by everything that comes before it.
+/// Warms a region by all instructions before it.
 pub const WARM_BY_ALL: u64 = u64::MAX;
 
 impl Region {
@@ -100,7 +101,8 @@ impl Region {
             reached(machine.run(&mut both, u64::MAX), &machine)?;
             probe = both.1;
         }
-        // An instruction is a cycle is a nanosecond; waits are with the operating system.
+        // Before the region, an instruction takes a cycle and a nanosecond; the operating system's clock holds the
+        // waits.
         let before = machine.retired.program;
         let mut process = machine.process;
         process.counters_before = GuestCounters {
@@ -121,7 +123,7 @@ impl Program {
     pub fn instructions_until(&self, place: &Place) -> Result<u64, LabError> {
         let mut end = Watcher::of(place, &self.image)?;
         let mut machine = Machine::new(self.quiet().start()?);
-        // The region may begin where it is to end.
+        // The region may begin at the place where it ends: its first instruction is passed.
         end.passes_first = true;
         reached(machine.run(&mut end, u64::MAX), &machine)?;
         Ok(machine.retired.program)
@@ -133,7 +135,7 @@ impl Program {
         Ok(self.quiet().start()?.counters_before.instret)
     }
 
-    /// The program without what can be seen of it from outside, or can be given to it once.
+    /// The program without effects outside of its memory, and without input that can be read once only.
     fn quiet(&self) -> Program {
         let mut quiet = self.clone();
         let process = &mut quiet.process;

@@ -1,6 +1,7 @@
 //! A timed run under the oracle: the exact profile, and what profilers on the same run found.
 
 use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CyclesProbe;
 use hps_profilers::oracle::Charge;
 use hps_profilers::policy::Policy;
 use hps_profilers::timeline::Timeline;
@@ -17,14 +18,14 @@ use crate::loops::TimedLoop;
 use crate::mode::Timed;
 use crate::ran::{Ran, Timing};
 
-/// What is to be learned of a run beside its cycles.
+/// Results that are wanted of a run beside its cycles.
 #[derive(Default)]
 pub struct Watch {
     /// Bounds on the calling contexts that are kept; `None`: they are not followed.
     pub contexts: Option<Detail>,
-    /// To which row the instructions go that a decode-stage editor puts in.
+    /// Row that instructions of a decode-stage editor are charged to.
     pub charge: Charge,
-    /// Keep a time series.
+    /// True for a time series.
     pub timeline: bool,
     /// The profilers that watch, with their periods.
     pub samplers: Vec<(Box<dyn Policy>, Period)>,
@@ -37,16 +38,16 @@ pub struct Watch {
 pub struct Truth<E> {
     /// The run.
     pub ran: Ran<E, (), Timing>,
-    /// Where its cycles went.
+    /// Cycles by instruction and cause.
     pub exact: ExactProfile,
-    /// What each interval was spent on, if that was asked for.
+    /// Cycles of each interval by cause, if a time series was asked for.
     pub timeline: Option<Timeline>,
-    /// What the profilers found, in the order in which they were given.
+    /// Samples of the profilers, in the order in which the profilers were given.
     pub sampled: Vec<Sampled>,
 }
 
 impl<E> Truth<E> {
-    /// What the probe of a run has learned.
+    /// Takes the results out of the probe of a run.
     pub(crate) fn of(ran: Ran<E, Watching, Timing>) -> Self {
         let (ran, probe) = ran.without_probe();
         let (oracle, (samplers, timeline)) = probe.finish();
@@ -59,7 +60,7 @@ impl<E> Truth<E> {
     }
 }
 
-/// A run, and what profilers on it found, in the order in which they were given.
+/// A run, and the samples of its profilers in the order in which the profilers were given.
 pub type Polled<E> = (Ran<E, (), Timing>, Vec<Sampled>);
 
 /// Samplers of a machine that commits so many instructions in a cycle.
@@ -71,7 +72,7 @@ fn samplers(width: u64, all: Vec<(Box<dyn Policy>, Period)>) -> Samplers {
     samplers
 }
 
-/// What watches a run.
+/// Probes of a watched run: the oracle, samplers, and a time series if it is asked for.
 pub type Watching = Beats<(Oracle, (Samplers, Option<Timeline>))>;
 
 /// The probe of a watched run, whose programs record their code in `log`.
@@ -97,7 +98,7 @@ pub(crate) fn probe(
     Beats::new((oracle, (samplers, timeline))).following(program)
 }
 
-impl<I: Install<Editor: TimedLoop<Watching>>> Lab<'_, Timed<'_>, I, NoProbe> {
+impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit, under the oracle and the profilers of `watch`. They change
     /// no cycle.
     ///
@@ -110,7 +111,7 @@ impl<I: Install<Editor: TimedLoop<Watching>>> Lab<'_, Timed<'_>, I, NoProbe> {
     }
 }
 
-impl<I: Install<Editor: TimedLoop<Beats<Samplers>>>> Lab<'_, Timed<'_>, I, NoProbe> {
+impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit under these profilers alone. They change no cycle.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! the calls that follow are counted at the cost that this takes.
 
 use hps_dise::DiseEngine;
-use hps_pipeline::core::PipelineProbe;
+use hps_pipeline::core::{CyclesProbe, PipelineProbe};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Pmu};
 use hps_productions::{YieldHandler, counted_calls};
@@ -28,9 +28,9 @@ pub struct Yielded<E, P> {
     pub lost: u64,
 }
 
-impl<P: PipelineProbe> Lab<'_, Timed<'_>, &Productions, P>
+impl<P: PipelineProbe + 'static> Lab<'_, Timed<'_>, &Productions, P>
 where
-    Interruptible<DiseEngine>: TimedLoop<P>,
+    Interruptible<DiseEngine>: TimedLoop<CyclesProbe>,
 {
     /// Runs to the end of the program or to the limit, under the productions `yield_points`; the timer of `counter` asks
     /// for `burst` calls. Without a counter nothing is asked for, and yield points cost what looking costs.

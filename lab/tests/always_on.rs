@@ -81,7 +81,7 @@ impl Probe for Seen {
 
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
         let is_backward = match inst.class {
-            // Where a branch would go is in the instruction, whether it goes there or not.
+            // The target of a branch is in the instruction, whether the branch is taken or not.
             OpClass::Branch => inst.direct_target(pc) <= pc,
             _ => target <= pc,
         };
@@ -172,7 +172,7 @@ fn values_are_counted_as_they_are_computed() {
                     values.sort_unstable();
                     values
                 };
-                // Which of equally frequent values a flush throws away is not laid down.
+                // A flush may throw away either of two equally frequent values.
                 if one.executions < 2000 {
                     assert_eq!(sorted(&one.values), sorted(&table.values), "{:#x}", one.pc);
                 } else {

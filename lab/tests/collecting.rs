@@ -57,7 +57,7 @@ fn by_address(run: &Collected<NoEditor>) -> [BTreeMap<u64, u64>; 2] {
 
 #[test]
 fn handlers_store_what_the_policy_of_interrupts_says() {
-    // One stores records; the other counts samples in a hash table.
+    // The first profiler's handler stores records; the second one counts samples in a hash table.
     for (profiler, isa) in ["interrupt", "dcpi"]
         .into_iter()
         .flat_map(|p| Isa::ALL.map(|i| (p, i)))
@@ -121,7 +121,7 @@ fn interrupts_own_the_cycles_that_they_take() {
                     .contains(&entry),
                 "{entry} cycles of entry on {name}, {core:?}"
             );
-            // What the program lost went to the handlers, but for what it finds other in the caches.
+            // Cycles lost by the program went to the handlers, but for those of cache lines that handlers displaced.
             let lost = cycles - undisturbed(isa, &machine);
             let handled = handled / exact.units_per_cycle;
             let share = handled as f64 / lost as f64;

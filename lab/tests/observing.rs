@@ -76,7 +76,7 @@ fn samples_are_the_truth_where_reads_cost_nothing() {
                 }
                 last = Some((read, truth));
                 samples += 1;
-                // What the program stores is there when the store commits, one instruction before its call.
+                // A stored tag is in memory when the store commits, one instruction before the call that it announces.
                 let is_there = reckoning.place_before(reads.tag) == sample.tag;
                 let comes = reckoning.cycles_at(sample.tag, reads.tag, reads.tag + 200) > 0;
                 tags_seen += u64::from(is_there || comes);
@@ -131,7 +131,7 @@ fn an_observer_that_is_held_up_within_a_sample_is_found_out() {
             .expect("it runs");
         assert!(observed.held_at.len() > 50, "{placement:?}");
         let (mut within, mut found, mut between) = (0, 0, 0);
-        // What was fetched goes on.
+        // Instructions that were fetched before the hold go on, which shortens the gap.
         let long = disturbance.cycles * 9 / 10;
         for pair in samples.windows(2) {
             let [before, after] = [pair[0], pair[1]];

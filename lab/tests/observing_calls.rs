@@ -70,7 +70,7 @@ fn observed_on(
     observed.expect("it runs")
 }
 
-/// How often each pair was found.
+/// Counts of the pairs that were found.
 fn found(
     program: &Program,
     signals: Signals,
@@ -89,7 +89,7 @@ fn sum(calls: &BTreeMap<(u64, u64), u64>) -> u64 {
     calls.values().sum()
 }
 
-/// What an observer at full speed costs beyond what is written is the traffic of its reads.
+/// The cost of an observer at full speed, beyond the cost of the program's own stores, is the traffic of its reads.
 #[test]
 fn quiet_reads_of_a_stack_and_of_rings_cost_the_program_nothing() {
     let machine = MachineConfig::preset(MACHINE).expect("the preset exists");
@@ -157,7 +157,7 @@ fn a_small_ring_is_read_and_emptied_and_loses_what_comes_while_it_is_full() {
                 for (pair, count) in &calls {
                     assert!(run.tally.calls[pair] >= *count, "{isa}: {pair:x?}");
                 }
-                // An observer that sleeps long finds fewer.
+                // An observer with long sleeps finds fewer calls.
                 let (fewer, _) = found(&program, signals, Throttle::Sleep(20_000));
                 assert!(2 * sum(&fewer) < seen, "{isa}");
             }
@@ -206,7 +206,7 @@ fn contexts_are_those_that_were_and_hold_all_of_the_stack() {
                 }
             });
             assert!(all > 300 && deep > 100, "{all} {deep}");
-            // Those that are read while they change are few.
+            // Few contexts change while they are read.
             assert!(10 * ones > 9 * all, "{isa} {placement:?}: {ones} of {all}");
         }
     }

@@ -1,4 +1,4 @@
-//! What cannot be run is refused by name.
+//! Runs that are refused, each with an error that names the cause.
 
 use hps_lab::{CoreKind, Isa, Lab, LabError, Productions, SamplingPlan, TimedMachine};
 use hps_sim_core::editor::NoEditor;

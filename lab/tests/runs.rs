@@ -63,7 +63,7 @@ fn an_end_that_must_not_be_is_named() {
         error.to_string(),
         "the program was stopped at its instruction limit"
     );
-    // There is no input of that name.
+    // The program refuses an input of this name.
     let failed = Lab::program("bwt", None).expect("a program").args(["huge"]);
     let failed = failed.run().expect("runs").successful().map(drop);
     let Err(LabError::End(how)) = failed else {
@@ -151,7 +151,7 @@ fn production_files_are_installed_by_name() {
     let ran = ran.run().expect("a run");
     assert_eq!(ran.instructions(), SHORT);
     assert!(ran.retired.inserted > 0 && ran.retired.handler > 0);
-    // By hand it is the same run.
+    // The builder's run and the run by hand are equal.
     let by_hand = small("lz", Isa::Riscv64)
         .edited(|process| productions.install(process))
         .limit(SHORT);

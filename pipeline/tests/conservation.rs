@@ -8,6 +8,7 @@ use crate::common::random::{self, Mix};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
     AtCommit, Cause, Chip, CoreKind, CoreStats, CpiStack, EitherCore, PipelineProbe, StageRecord,
+    StagesProbe,
 };
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
@@ -151,7 +152,7 @@ impl PipelineProbe for AllSlots {
 fn slots_and_instructions_are_conserved() {
     for (subject, config) in subjects() {
         let name = &subject.name;
-        let mut core = subject.core(&config, Count::default());
+        let mut core = subject.core(&config, StagesProbe::new(Count::default()));
         core.run(subject.limit);
         core.settle();
         let slots = u64::from(config.window.commit_width) * core.stats().cycles;
@@ -163,25 +164,18 @@ fn slots_and_instructions_are_conserved() {
             s.commit_program_instructions,
             "{name}"
         );
-        assert_eq!(
-            *core.cpi(),
-            core.probe().slots,
-            "{name}: what the probe saw"
-        );
+        let seen: &Count = core.probe().probe();
+        assert_eq!(*core.cpi(), seen.slots, "{name}: what the probe saw");
         // Instructions fetched, decoded or dispatched have committed or were squashed.
-        assert_eq!(
-            core.probe().committed,
-            s.commit_program_instructions,
-            "{name}"
-        );
-        assert_eq!(core.probe().squashed, s.squash_instructions, "{name}");
+        assert_eq!(seen.committed, s.commit_program_instructions, "{name}");
+        assert_eq!(seen.squashed, s.squash_instructions, "{name}");
         assert_eq!(
             s.dispatch_instructions,
-            core.probe().committed + core.probe().squashed_dispatched,
+            seen.committed + seen.squashed_dispatched,
             "{name}: what was dispatched"
         );
         // Where nothing can be fetched, an instruction that is none stands for the fault.
-        let fetched = core.probe().committed + core.probe().squashed;
+        let fetched = seen.committed + seen.squashed;
         assert!(
             s.fetch_instructions <= fetched && fetched <= s.fetch_instructions + fetched / 50 + 50,
             "{name}"
@@ -211,7 +205,7 @@ fn assert_settles(subject: &Subject, kind: CoreKind, config: &MachineConfig, lim
         config,
         subject.process(),
         NoEditor,
-        AllSlots::default(),
+        StagesProbe::new(AllSlots::default()),
     )
     .unwrap_or_else(|e| panic!("{}: {e}", what()));
     core.run(limit);
@@ -219,7 +213,8 @@ fn assert_settles(subject: &Subject, kind: CoreKind, config: &MachineConfig, lim
     let done = core.finish();
     let slots = u64::from(config.window.commit_width) * done.stats.cycles;
     assert_eq!(done.cpi.total(), slots, "{}", what());
-    assert_eq!(done.cpi, done.probe.0, "{}: what the probe saw", what());
+    let AllSlots(seen) = done.probe.into_probe();
+    assert_eq!(done.cpi, seen, "{}: what the probe saw", what());
     let committed = done.stats.commit_program_instructions;
     assert_eq!(done.cpi.get(Cause::Base), committed, "{}", what());
     slots - open
@@ -278,9 +273,9 @@ fn stacks_of_functions_sum_to_the_whole() {
         let subject = workload(name);
         let core = subject.run(
             &preset("hps-4wide"),
-            FunctionStacks::new(subject.image.symbols.clone(), None),
+            StagesProbe::new(FunctionStacks::new(subject.image.symbols.clone(), None)),
         );
-        let ranking = core.probe().ranking();
+        let ranking = core.probe().probe::<FunctionStacks>().ranking();
         assert!(ranking.len() > 3, "{name}");
         let mut sum = CpiStack::default();
         ranking.iter().for_each(|f| sum.merge(&f.stack));
@@ -331,13 +326,12 @@ fn runs_repeat_and_probes_change_no_cycle() {
             &plain,
             &format!("{name} again"),
         );
-        let log = subject.run(&config, KanataLog::new(Isa::Riscv64, 0..u64::MAX, 100_000));
-        assert!(!log.probe().is_empty());
+        let log = KanataLog::new(Isa::Riscv64, 0..u64::MAX, 100_000);
+        let log = subject.run(&config, StagesProbe::new(log));
+        assert!(!log.probe().probe::<KanataLog>().is_empty());
         assert_same(&numbers(&log), &plain, &format!("{name} with a log"));
-        let stacks = subject.run(
-            &config,
-            FunctionStacks::new(subject.image.symbols.clone(), None),
-        );
+        let stacks = FunctionStacks::new(subject.image.symbols.clone(), None);
+        let stacks = subject.run(&config, StagesProbe::new(stacks));
         assert_same(&numbers(&stacks), &plain, &format!("{name} with stacks"));
         let stream = subject.run(&config, (AtCommit(Stream::default()), Count::default()));
         assert_eq!(

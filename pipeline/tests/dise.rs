@@ -6,7 +6,7 @@ use crate::common::random::{self, Mix};
 use crate::common::{Program, machine, repeat};
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions, ProductionSet};
 use hps_pipeline::config::{self, MachineConfig, MemDep, Predictor, Scheduling, StoreSetsConfig};
-use hps_pipeline::core::{Chip, CoreStats};
+use hps_pipeline::core::{Chip, CoreStats, StagesProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::{Perm, page_align_up};
@@ -360,17 +360,18 @@ fn the_pipeline_log_is_well_formed_and_shows_what_dise_did() {
         &machine_for(0),
         process,
         engine,
-        KanataLog::new(Isa::Riscv64, 0..u64::MAX, usize::MAX),
+        StagesProbe::new(KanataLog::new(Isa::Riscv64, 0..u64::MAX, usize::MAX)),
     );
     core.run(LIMIT);
     core.drain_to_boundary();
     let mut log = Vec::new();
     core.probe()
+        .probe::<KanataLog>()
         .write(&mut log, &|p| format!("P{p}"), &|_| None)
         .expect("a vector can be written to");
     let log = String::from_utf8(log).expect("the log is text");
     let rows = parse(&log);
-    assert_eq!(rows.len(), core.probe().len());
+    assert_eq!(rows.len(), core.probe().probe::<KanataLog>().len());
     let s = core.stats();
     let committed = s.commit_program_instructions
         + s.commit_inserted_instructions

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use hps_pipeline::config::{
     L1dPrefetch, MachineConfig, NextLineConfig, StreamConfig, StrideConfig,
 };
-use hps_pipeline::core::{Cause, Chip, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe};
+use hps_pipeline::core::{
+    Cause, Chip, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe, StagesProbe,
+};
 use hps_pipeline::stacks::FunctionStacks;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::isa::Isa;
@@ -79,6 +81,11 @@ impl PipelineProbe for Slots {
     }
 }
 
+/// A probe that keeps [`Slots`].
+pub fn all_slots() -> StagesProbe {
+    StagesProbe::new(Slots::default())
+}
+
 /// End of a program. The front end behind a call of `exit` is not compared: an instruction-driven core has no
 /// instructions there.
 #[derive(Clone, Copy, PartialEq)]
@@ -110,15 +117,15 @@ fn comparable(stats: &CoreStats, ends: Ends) -> CoreStats {
 
 /// Runs a program on both cores; cycles and counters are the same, and who owns the slots if asked.
 fn assert_same(config: &MachineConfig, program: &Program, ends: Ends, slots: bool, what: &str) {
-    let oracle = Chip::with(config, program.process(), NoEditor, Slots::default());
-    let core = driven(config, program.process(), Slots::default());
+    let oracle = Chip::with(config, program.process(), NoEditor, all_slots());
+    let core = driven(config, program.process(), all_slots());
     assert_same_run(oracle, core, config, ends, slots, what);
 }
 
 /// Runs both cores from their beginnings.
 pub fn assert_same_run<E: DecodeEditor>(
-    mut oracle: Chip<E, Slots>,
-    mut core: DrivenCore<E, Slots>,
+    mut oracle: Chip<E, StagesProbe>,
+    mut core: DrivenCore<E, StagesProbe>,
     config: &MachineConfig,
     ends: Ends,
     slots: bool,
@@ -138,13 +145,10 @@ pub fn assert_same_run<E: DecodeEditor>(
         let width = config.window.commit_width as usize;
         // A sequence behind the end may own what is left of the last cycle.
         let behind = ends == Ends::Exit && core.stats().dise_expansion_events > 0;
-        let kept = oracle.probe().0.len() - if behind { width } else { 0 };
-        assert_eq!(
-            oracle.probe().0.len(),
-            core.probe().0.len(),
-            "{what}: slots"
-        );
-        assert_same_owners(&oracle.probe().0[..kept], &core.probe().0[..kept], &what);
+        let (Slots(oracle), Slots(of_core)) = (oracle.probe().probe(), core.probe().probe());
+        let kept = oracle.len() - if behind { width } else { 0 };
+        assert_eq!(oracle.len(), of_core.len(), "{what}: slots");
+        assert_same_owners(&oracle[..kept], &of_core[..kept], &what);
     }
     *core.stats()
 }
@@ -419,9 +423,9 @@ fn stacks_of_functions_sum_to_the_whole() {
     for (w, isa, name) in workloads() {
         let process = workload(w, isa);
         let stacks = FunctionStacks::new(Arc::clone(&process.image.symbols), None);
-        let mut core = driven(&preset(name), process, stacks);
+        let mut core = driven(&preset(name), process, StagesProbe::new(stacks));
         core.run(50_000);
-        let ranking = core.probe().ranking();
+        let ranking = core.probe().probe::<FunctionStacks>().ranking();
         assert!(ranking.len() > 1, "{} ({isa})", w.name);
         let mut sum = CpiStack::default();
         ranking.iter().for_each(|f| sum.merge(&f.stack));

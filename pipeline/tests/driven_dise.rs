@@ -14,7 +14,7 @@ use crate::common::random::Mix;
 use crate::common::{Program, machine, preset};
 use crate::dise::{COUNTS_ONLY, RESTARTS, costs, install, set};
 use crate::driven::{
-    Ends, PRESETS, STRAIGHT, Slots, assert_close, assert_same_run, exiting, faulting, near,
+    Ends, PRESETS, STRAIGHT, all_slots, assert_close, assert_same_run, exiting, faulting, near,
 };
 
 /// Sequences, branches in them by data of their own, handlers, calls on a condition, returns, triggers at the
@@ -110,8 +110,8 @@ fn sequences_without_memory_take_the_same_cycles() {
                 (faulting(seed, STRAIGHT), Ends::Fault),
             ] {
                 let begin = || installed(&set, dise, &program);
-                let oracle = oracle(&config, begin(), Slots::default());
-                let core = driven(&config, begin(), Slots::default());
+                let oracle = oracle(&config, begin(), all_slots());
+                let core = driven(&config, begin(), all_slots());
                 let stats = assert_same_run(oracle, core, &config, ends, true, &what);
                 expansions += stats.dise_expansion_events;
                 handlers += stats.commit_handler_instructions;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::common::random::{self, Mix};
 use crate::common::{Program, Run, issues, machine, preset, repeat, steps};
 use hps_pipeline::config::{InOrderConfig, MachineConfig, Predictor, Scheduling, Slotting};
-use hps_pipeline::core::{Cause, Chip, IssueStall, Pipe, StageRecord};
+use hps_pipeline::core::{Cause, Chip, IssueStall, Pipe, StageRecord, StagesProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::schedule::{issue_rows, listing};
 use hps_sim_core::editor::NoEditor;
@@ -540,11 +540,12 @@ fn the_pipeline_log_shows_pipes_pairs_and_stalls() {
         &preset("ev5"),
         program.process(),
         NoEditor,
-        KanataLog::new(Isa::Riscv64, 0..u64::MAX, usize::MAX),
+        StagesProbe::new(KanataLog::new(Isa::Riscv64, 0..u64::MAX, usize::MAX)),
     );
     core.run_to_end();
     let mut log = Vec::new();
     core.probe()
+        .probe::<KanataLog>()
         .write(&mut log, &|p| format!("P{p}"), &|_| None)
         .expect("a vector can be written to");
     let log = String::from_utf8(log).expect("the log is text");

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
-    Cause, Chip, Commit, CoreKind, EitherCore, EventSet, FlushReason, PipelineProbe, Squash,
-    StageRecord, State, Stored, Stretch, TrapTaken,
+    Cause, Chip, Commit, CoreKind, CyclesProbe, DynProbe, EitherCore, EventSet, FlushReason,
+    PipelineProbe, Squash, StageRecord, StagesProbe, State, Stored, Stretch, TrapTaken,
 };
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::probe::{NoProbe, Probe};
@@ -118,14 +118,34 @@ fn by_definition(records: &[StageRecord], cycles: u64) -> Vec<Option<Idle>> {
         .collect()
 }
 
-fn check_against_records(config: &MachineConfig, process: Process, limit: u64, what: &str) -> Seen {
-    let probe = (Seen::default(), Recorded::default());
+/// Runs up to a limit under a probe: the cycles, and the probe.
+fn under<const CYCLES: bool>(
+    config: &MachineConfig,
+    process: Process,
+    limit: u64,
+    probe: DynProbe<CYCLES>,
+) -> (u64, DynProbe<CYCLES>) {
     let mut core = Chip::with(config, process, NoEditor, probe);
     core.run(limit);
     core.settle();
     let cycles = core.stats().cycles;
     core.drain_to_boundary();
-    let (seen, Recorded(records)) = core.finish().probe;
+    (cycles, core.finish().probe)
+}
+
+fn check_against_records(
+    config: &MachineConfig,
+    process: impl Fn() -> Process,
+    limit: u64,
+    what: &str,
+) -> Seen {
+    let probe = CyclesProbe::new(Seen::default());
+    let (cycles, seen) = under(config, process(), limit, probe);
+    let seen: Seen = seen.into_probe();
+    let probe = StagesProbe::new(Recorded::default());
+    let (again, records) = under(config, process(), limit, probe);
+    assert_eq!(cycles, again, "{what}: cycles under both probes");
+    let Recorded(records) = records.into_probe();
     let expected = by_definition(&records, cycles);
     let mut told: Vec<Option<Idle>> = vec![None; cycles as usize + 1];
     told[0] = Some(Idle::Empty);
@@ -196,12 +216,12 @@ fn every_cycle_is_what_the_records_of_all_instructions_say() {
                 },
             );
             let what = format!("random {seed}");
-            let seen = check_against_records(&config, program.process(), u64::MAX, &what);
+            let seen = check_against_records(&config, || program.process(), u64::MAX, &what);
             reasons.extend(seen.stretches.iter().map(|s| s.state));
             assert_eq!(seen.traps.len(), 1, "{what}: the breakpoint at its end");
         }
         for name in ["bwt", "interp"] {
-            let seen = check_against_records(&config, riscv_workload(name), 40_000, name);
+            let seen = check_against_records(&config, || riscv_workload(name), 40_000, name);
             reasons.extend(seen.stretches.iter().map(|s| s.state));
         }
     }
@@ -238,8 +258,8 @@ fn both_cores_tell_the_same_where_all_accesses_hit() {
         for seed in 7200..7212 {
             let program = random::program(seed, STRAIGHT);
             let [cycle, instruction] = [CoreKind::Cycle, CoreKind::Instruction].map(|kind| {
-                let core =
-                    EitherCore::with(kind, &config, program.process(), NoEditor, Seen::default());
+                let probe = CyclesProbe::new(Seen::default());
+                let core = EitherCore::with(kind, &config, program.process(), NoEditor, probe);
                 let mut core = core.expect("the machine has both cores");
                 core.run_to_end();
                 core.finish()
@@ -247,7 +267,7 @@ fn both_cores_tell_the_same_where_all_accesses_hit() {
             let what = format!("random {seed} on {preset_name}");
             let cycles = cycle.stats.cycles;
             assert_eq!(cycles, instruction.stats.cycles, "{what}");
-            let (a, b) = (&cycle.probe, &instruction.probe);
+            let (a, b): (&Seen, &Seen) = (cycle.probe.probe(), instruction.probe.probe());
             let differ = a.commits.iter().zip(&b.commits).find(|(a, b)| a != b);
             assert_eq!(differ, None, "{what}");
             assert_eq!(a.commits.len(), b.commits.len(), "{what}");
@@ -277,7 +297,7 @@ fn a_probe_that_listens_changes_no_statistic() {
                 &config,
                 riscv_workload(name),
                 NoEditor,
-                Seen::default(),
+                CyclesProbe::new(Seen::default()),
             )
             .expect("a core");
             assert_eq!(alone.run(100_000), observed.run(100_000));
@@ -310,9 +330,14 @@ impl PipelineProbe for Stores {
 fn the_stores_that_a_probe_is_told_of_make_memory_what_it_is() {
     for name in ["lz", "objstore"] {
         let config = preset("hps-4wide");
-        let mut chip = Chip::with(&config, riscv_workload(name), NoEditor, Stores::default());
+        let mut chip = Chip::with(
+            &config,
+            riscv_workload(name),
+            NoEditor,
+            CyclesProbe::new(Stores::default()),
+        );
         chip.run(200_000);
-        let stores = &chip.probe().0;
+        let Stores(stores) = chip.probe().probe();
         assert!(stores.len() > 1_000, "{name}: {}", stores.len());
         for (addr, byte) in stores {
             let mut there = [0];

@@ -17,14 +17,14 @@ pub enum Kind {
     DataStream,
 }
 
-/// Whose tables the handlers of HPS write.
+/// Owners of the tables that HPS's handlers write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TablesKind {
     /// Each hardware context has its own
     Context,
     /// Each thread of the program has its own, the first 63 one each: the kernel switches their address with the thread
     Thread,
-    /// One for all: two contexts that count in it at once may lose an event
+    /// One table for all: two contexts that count in it at once may lose an event
     Shared,
 }
 
@@ -32,7 +32,7 @@ pub enum TablesKind {
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::COLLECT)]
 pub struct CollectArgs {
-    /// What the profile is of
+    /// Kind of the profile
     #[arg(long, value_enum, default_value_t = Kind::Method)]
     pub kind: Kind,
     /// Burst length, in events (calls and back-edges) [default: 1, and 100 for data streams]
@@ -52,8 +52,9 @@ pub struct CollectArgs {
     /// yes for methods, no for call pairs]. `no` is the HPS report's definition: calls and back-edges
     #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true, default_missing_value = "yes", value_parser = yes_or_no)]
     pub tail_calls: Option<bool>,
-    /// Whose tables the handlers write, for programs with threads and machines with several hardware contexts; the
-    /// profile holds all of them, and each is listed. Not of data streams [default: context if there are several]
+    /// Owners of the tables that the handlers write, for programs with threads and machines with several hardware
+    /// contexts; the profile holds all tables, and each is listed. Not of data streams [default: context if there are
+    /// several]
     #[arg(long, value_enum, value_name = "WHOSE")]
     pub tables: Option<TablesKind>,
     /// Seed of --random-period
@@ -67,13 +68,13 @@ pub struct CollectArgs {
     /// Time it on this machine, and report the overhead; functional only without
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
-    /// How the machine is simulated
+    /// Core model
     #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
     pub core: CoreKind,
     /// Leave what wrong paths did to the counters unrepaired
     #[arg(long, requires = "machine")]
     pub unrepaired: bool,
-    /// How many members to list
+    /// Members to list
     #[arg(long, default_value_t = 15)]
     pub top: usize,
     #[command(flatten)]

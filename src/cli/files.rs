@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// Where a program may change files.
+/// Folder in which a program may change files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Writable {
     /// Under the root.

@@ -73,7 +73,7 @@ impl JsonArgs {
     }
 }
 
-/// Where results go as JSON, if they do.
+/// Results as JSON: their destination, if they are asked for.
 pub struct Json<'a> {
     args: &'a JsonArgs,
     file: Option<File>,
@@ -195,7 +195,7 @@ impl SubjectArgs {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// Its arguments.
+    /// The arguments of the program.
     pub fn arguments(&self) -> &[String] {
         self.command.get(1..).unwrap_or_default()
     }

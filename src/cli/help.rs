@@ -1,4 +1,4 @@
-//! How the command describes itself: commands in groups, and a screen for `-h`.
+//! Descriptions that the command gives of itself: commands in groups, and a screen for `-h`.
 
 use clap::{Command, CommandFactory};
 
@@ -14,12 +14,12 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &["dcpi"],
     ),
     ("Native programs", &["shim", "shadow", "validate"]),
-    ("The lab", &["programs", "machine", "doctor", "dev"]),
+    ("The lab", &["programs", "root", "machine", "doctor", "dev"]),
 ];
 
 /// Options that `-h` leaves to `--help`.
 const RARE: [&str; 53] = [
-    // What few programs need of their surroundings.
+    // Surroundings that few programs need.
     "cwd",
     "no_files",
     "writable",

@@ -109,7 +109,7 @@ pub struct Renewed {
 }
 
 impl Renewed {
-    /// What to tell the user, if there was an old name.
+    /// Text that tells the user today's names, if there was an old one.
     pub fn hint(&self) -> Option<String> {
         let names = self.names.iter();
         let said: Vec<String> = names
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// The words of a line and what is said of it.
+    /// The renewed words of a command line, and the hint about them.
     fn renewed(line: &str) -> (String, Option<String>) {
         let words = line.split(' ').map(OsString::from).collect();
         let all = renew(&Cli::command(), words);

@@ -3,7 +3,7 @@
 use clap::Args;
 use hps_experiments::cluster::{Order, Part};
 
-/// What is to be done with a run that can be resumed; without any of these options, all of it.
+/// Options for the work of one process on a run that can be resumed; without any of them, the whole run.
 #[derive(Debug, Args, Clone, Default)]
 #[command(next_help_heading = "In parts, on several machines")]
 pub struct PartArgs {
@@ -33,7 +33,7 @@ impl PartArgs {
         }
     }
 
-    /// What these options ask for.
+    /// The order that these options give.
     pub fn order(&self) -> Order {
         match self.shard {
             Some(part) => Order::Part(part),

@@ -17,8 +17,8 @@ pub struct ProfileArgs {
     /// Period of the profilers of --with, in what each counts: a prime is in step with few loops
     #[arg(long, value_name = "N", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..), requires = "with")]
     pub period: u64,
-    /// What the periods of --with count instead: cycles, instructions, or an event of instructions that commit (l1d_miss,
-    /// l2_miss, llc_miss, dtlb_miss, forwarded, store_wait, mispredicted, replayed, l1i_miss, ...)
+    /// Event that the periods of --with count instead: cycles, instructions, or an event of instructions that commit
+    /// (l1d_miss, l2_miss, llc_miss, dtlb_miss, forwarded, store_wait, mispredicted, replayed, l1i_miss, ...)
     #[arg(long, value_name = "EVENT", requires = "with")]
     pub event: Option<String>,
     /// Let the program pay for the profilers of --with: interrupts, handlers that store records, buffers. The profile is
@@ -39,8 +39,8 @@ pub struct ProfileArgs {
     /// Show how the run goes over time
     #[arg(long)]
     pub timeline: bool,
-    /// Where the program has child processes: follow the N-th program that a process begins, by fork or by execve, in
-    /// place of the first one
+    /// Follow the N-th program of the run: every fork and every execve of a process begins one. Without it the first
+    /// one is followed
     #[arg(long, value_name = "N", conflicts_with = "charged", value_parser = clap::value_parser!(u32).range(1..))]
     pub process: Option<u32>,
     /// Stop after this many instructions of the program
@@ -49,10 +49,10 @@ pub struct ProfileArgs {
     /// The machine
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,
-    /// How the machine is simulated
+    /// Core model
     #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
     pub core: CoreKind,
-    /// How many functions, lines and instructions to list
+    /// Functions, lines and instructions to list
     #[arg(long, default_value_t = 15)]
     pub top: usize,
     #[command(flatten)]

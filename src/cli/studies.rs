@@ -52,7 +52,7 @@ pub struct SweepArgs {
     /// Machine (may be repeated)
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Vec<String>,
-    /// How machines are simulated, with and without a profiler [default: the definition's, or cycle]
+    /// Core model, with and without a profiler [default: the definition's, or cycle]
     #[arg(long, value_enum, conflicts_with_all = ["no_timing", "sample"])]
     pub core: Option<CoreKind>,
     /// Time only short units of each run, and tell overheads with their 95% confidence interval; in
@@ -108,7 +108,7 @@ pub enum Paper {
 #[derive(Debug, Args, Clone)]
 #[command(after_long_help = examples::REPRODUCE)]
 pub struct ReproduceArgs {
-    /// Which paper
+    /// The paper
     #[arg(value_enum, required_unless_present = "list")]
     paper: Option<Paper>,
     /// Say what each evaluation shows, figure by figure, and what of it stands here; of one paper, if it is named
@@ -136,7 +136,7 @@ pub struct ReproduceArgs {
     /// Machine [default: hps-4wide; of dcpi-1997, ev5]
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
-    /// How the machine is simulated
+    /// Core model
     #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
     pub core: CoreKind,
     /// Folder for results, pictures and the report [default: the paper's name]

@@ -76,7 +76,7 @@ pub enum MachineCommand {
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::PROGRAMS, args_conflicts_with_subcommands = true)]
 pub struct ProgramsArgs {
-    /// What to do instead of listing them.
+    /// The command to run instead of the list.
     #[command(subcommand)]
     pub command: Option<ProgramsCommand>,
     /// Only this instruction set; with --extract the image for it (riscv64 if none is given)
@@ -118,8 +118,7 @@ pub struct SuiteBuildArgs {
     /// Only this instruction set
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
-    /// Where sources and results are kept [default: $XDG_CACHE_HOME/hps-lab/programs, or
-    /// ~/.cache/hps-lab/programs]
+    /// Folder for sources and results [default: $XDG_CACHE_HOME/hps-lab/programs, or ~/.cache/hps-lab/programs]
     #[arg(long, value_name = "DIR")]
     pub folder: Option<OutFolder>,
     #[command(flatten)]
@@ -191,7 +190,7 @@ pub struct BenchArgs {
     /// The run that is counted
     #[arg(long, hide = true, value_enum, requires = "counted_instructions")]
     pub counted_mode: Option<Mode>,
-    /// And its length
+    /// The length of the run that --counted-mode names
     #[arg(long, hide = true)]
     pub counted_instructions: Option<u64>,
 }

@@ -10,7 +10,7 @@ use crate::cli::AnalyzeArgs;
 use crate::program;
 use crate::text::{Align, Table};
 
-/// Runs the program and says it.
+/// Runs the program and prints the analysis of its loop.
 pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let machine = MachineConfig::load(&args.machine)?;
     let guest = hps_lab::GuestOptions {

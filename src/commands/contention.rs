@@ -27,13 +27,13 @@ pub struct LineDocument {
     pub invalidation_events: u64,
     /// Cycles from requests to their answers, of all cores.
     pub wait_cycles: u64,
-    /// What each core asked for.
+    /// The requests of each core.
     pub cores: Vec<CoreDocument>,
     /// The instructions, by core and part of the line, the longest waits first.
     pub instructions: Vec<TouchDocument>,
 }
 
-/// What a core asked for of a line that other cores had.
+/// Requests of a core for a line that other cores held.
 #[derive(Debug, Default, Serialize)]
 pub struct CoreDocument {
     /// The core, from 0.
@@ -57,7 +57,7 @@ pub struct TouchDocument {
     pub kind: &'static str,
     /// The address of the instruction.
     pub pc: String,
-    /// Its function and source line.
+    /// Function and source line of the instruction.
     pub place: String,
     /// The number of its program, as in `hps profile --process`.
     pub program: u32,

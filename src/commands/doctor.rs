@@ -9,23 +9,23 @@ use hps_sim_core::memory::Memory;
 use crate::host;
 use crate::text::{print, wrapped};
 
-/// One thing looked at.
+/// A property of the host and its state.
 struct Finding {
     what: &'static str,
     state: State,
     detail: String,
 }
 
-/// How it stands.
+/// State of a property.
 #[derive(PartialEq, Eq)]
 enum State {
-    /// Nothing is missing.
+    /// The facility is present.
     Ok,
-    /// Worth knowing, nothing to do.
+    /// The host has a limitation that the user may know; there is nothing to do.
     Note,
-    /// Something that makes more possible is not there.
+    /// An optional facility is missing.
     Missing,
-    /// Nothing works without.
+    /// A facility is missing that the lab cannot work without.
     Failed,
 }
 
@@ -99,7 +99,7 @@ fn processors() -> Finding {
     }
 }
 
-/// What programs may be built for.
+/// The instruction set that guest programs may be built for.
 fn instruction_set(isa: Isa) -> Finding {
     let (what, detail) = match isa {
         Isa::Riscv64 => ("RISC-V", hps_sim_core::riscv::extensions::isa_string()),
@@ -117,7 +117,7 @@ fn instruction_set(isa: Isa) -> Finding {
     }
 }
 
-/// Really makes a guest's memory.
+/// Reserves a guest's memory and frees it again.
 fn memory_reserve() -> Finding {
     let what = "guest memory";
     match Memory::new(Memory::DEFAULT_LIMIT_BYTES) {
@@ -170,7 +170,7 @@ fn overcommit() -> Finding {
     }
 }
 
-/// Results and pictures of a sweep take some MiB.
+/// Finds the free space of the working folder. Results and pictures of a sweep take some MiB.
 fn disk() -> Finding {
     const ENOUGH_MIB: u64 = 200;
     let what = "disk space";
@@ -246,7 +246,7 @@ fn cross_compiler(isa: Isa) -> Finding {
     tool(what, host::find(&[&name]), without)
 }
 
-/// What `hps shim` finds for an observer.
+/// The host's facilities for an observer of `hps shim`.
 fn native() -> Vec<Finding> {
     let machine = match hps_shim::machine::Machine::find() {
         Ok(machine) => machine,

@@ -69,7 +69,7 @@ fn little(config: &MachineConfig) -> anyhow::Result<String> {
     ];
     let mut table = Table::new(&columns);
     for key in MachineConfig::keys() {
-        // Of `chip`, cores have nothing for themselves.
+        // Keys of `chip` belong to the chip: cores have no values of their own.
         if key.path.starts_with("chip.") || key.path == "little" {
             continue;
         }
@@ -129,7 +129,8 @@ fn values(config: &MachineConfig) -> anyhow::Result<String> {
                 let inside = path.strip_prefix(&key.path).unwrap_or_default();
                 lookup(default, inside.trim_start_matches('.'))
             });
-            // A key of a variant that the default does not use; a pool that it does not have.
+            // The default of a key that the default machine lacks: a key of another variant, or a pool that it does not
+            // have.
             let own = || {
                 if path == key.path {
                     key.default.as_str()
@@ -318,7 +319,7 @@ mod tests {
             assert!(rows.contains(&row), "{row:?}: {little}");
         }
         assert!(little.contains("8 stages"), "{little}");
-        // What is alike, and what belongs to the chip, has no row.
+        // Keys with equal values, and keys of the chip, have no row.
         for path in ["memory.l2.ways", "memory.l1i.line_bytes", "chip.cores"] {
             assert!(!little.contains(path), "{path}");
         }

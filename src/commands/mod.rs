@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands of `hps`, one file each.
 
 mod analyze;
 mod bench;
@@ -15,6 +15,7 @@ mod preloadable;
 mod profile;
 mod programs;
 mod reproduce;
+mod root;
 mod run;
 pub mod shadow;
 pub mod shim;
@@ -42,6 +43,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Dise(command) => dise::dise(&command),
         Command::Machine(command) => machine::machine(&command),
         Command::Programs(args) => programs::programs(&args),
+        Command::Root(command) => root::root(&command),
         Command::Validate(args) => validate::validate(&args),
         Command::Shadow(command) => shadow::shadow(&command),
         Command::Shim(command) => shim::shim(&command),
@@ -60,7 +62,7 @@ pub fn timed_machine(name: &str, core: cli::CoreKind) -> anyhow::Result<TimedMac
     })
 }
 
-/// What a report says of the instruction-driven core.
+/// Note of reports whose machine was simulated by the instruction-driven core.
 pub const INSTRUCTION_CORE_NOTE: &str = "The machine was simulated an instruction at a time: caches are asked in \
     program order instead of in order of time, so that cycles differ a little from those of the reference, a cycle at a \
     time.";

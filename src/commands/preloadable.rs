@@ -1,4 +1,5 @@
-//! Whether a program can have a library preloaded: said before it runs, instead of blaming what it did not write.
+//! The check that a library can be preloaded into a program. A program that cannot is refused before it runs, instead of
+//! a report that the library's output is missing.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,20 +13,20 @@ const INTERPRETER: u32 = 3;
 /// Bytes of a file that hold its headers.
 const HEADER_BYTES: u64 = 4096;
 
-/// What wants a library preloaded.
+/// Texts of the command that preloads a library.
 pub struct Wanting {
-    /// How messages begin.
+    /// Name that messages begin with.
     pub name: &'static str,
-    /// What does the same in the simulator.
+    /// The command that does the same work in the simulator.
     pub simulated: &'static str,
-    /// What else can be done with a program that is linked statically.
+    /// Advice for a program that is linked statically.
     pub otherwise: &'static str,
-    /// For x86-64 alone.
+    /// True for a command that runs on x86-64 alone.
     pub is_x86: bool,
 }
 
-/// Refuses programs in which `LD_PRELOAD` has no effect. What cannot be found or read is left to the start of the
-/// program, which says so.
+/// Refuses programs in which `LD_PRELOAD` has no effect. A file that cannot be found or read is left to the start of
+/// the program, whose error names it.
 pub fn check(program: &OsStr, wanting: &Wanting) -> anyhow::Result<()> {
     let Wanting {
         name,

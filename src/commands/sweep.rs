@@ -237,8 +237,8 @@ fn command_line(args: &SweepArgs) -> String {
     words.join(" ")
 }
 
-/// What the paper says about burst lengths, held against these rows: for which programs it holds,
-/// and for which it does not.
+/// Findings of these rows about the paper's claims on burst lengths: programs for which they hold, and programs for
+/// which they do not.
 fn notes(rows: &[Row]) -> Vec<String> {
     hps_experiments::findings(rows)
 }

@@ -21,10 +21,10 @@ use crate::text::print;
 /// The page as `scripts/build-teach-page.sh` builds it.
 const PAGE: &str = include_str!("../../teach/page.html");
 
-/// What the page begins with lies in this element.
+/// Element of the page that holds its first program, as JSON.
 const START: &str = r#"<script type="application/json" id="start">null</script>"#;
 
-/// What it shows to the server that it came from, in this one.
+/// Element of the page that holds the token of its requests to the server, as JSON.
 const SERVER: &str = r#"<script type="application/json" id="server">null</script>"#;
 
 /// Instructions that the page runs at first.
@@ -89,8 +89,8 @@ fn put(page: &mut String, element: &str, json: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a served page begins with, and the program that the server holds for it: a program of any size, with the files
-/// of the working folder, as under `hps run`.
+/// The first program of a served page, and the program that the server holds for it: of any size, with the files of the
+/// working folder, as under `hps run`.
 fn served(args: &TeachArgs) -> anyhow::Result<(Option<ProgramChoice>, Option<Program>)> {
     let Some((name, arguments)) = args.command.split_first() else {
         return Ok((None, None));
@@ -142,7 +142,7 @@ fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<
         .with_context(|| {
             format!("{name}: cannot be put into the page; --serve takes larger ones")
         })?;
-    // What the page could not run is said here.
+    // An image that the page could not run is refused here.
     ProgramImage::parse(&bytes, name)?;
     Ok(ProgramChoice::File {
         name: name.to_string(),

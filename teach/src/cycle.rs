@@ -1,4 +1,4 @@
-//! What the machine holds in a cycle.
+//! The machine's queues, units and reorder buffer in a cycle.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ impl Session {
             if row.end == cycle && !row.squashed {
                 committed.push(self.row(recorded, at));
             }
-            // What leaves in this cycle makes room in it.
+            // An instruction that leaves in this cycle makes room in it.
             if row.end == cycle {
                 continue;
             }
@@ -92,7 +92,7 @@ impl Session {
 }
 
 impl Session {
-    /// Cycles from the issue of an instruction until its unit has it.
+    /// Cycles from the issue of an instruction to its first cycle in a unit.
     pub(crate) fn read_cycles(&self) -> u64 {
         u64::from(self.ready().machine.issue.issue_to_execute_cycles)
     }
@@ -123,7 +123,7 @@ fn name(state: State) -> &'static str {
     }
 }
 
-/// What a context does in cycles without a commit.
+/// States of a context in cycles without a commit.
 pub(crate) fn states(recorded: &Recorded, cycles: Range<u64>, context: u64) -> Vec<StateSpan> {
     let spans = recorded.idle(context, cycles.clone()).iter();
     let spans = spans.map(|idle| StateSpan {
@@ -135,8 +135,8 @@ pub(crate) fn states(recorded: &Recorded, cycles: Range<u64>, context: u64) -> V
     spans.collect()
 }
 
-/// What an instruction in the window does in a cycle. Its unit has it so many cycles (`read`) behind its issue; a load or
-/// store leaves its unit when it has its address, `address` cycles behind its issue.
+/// Stage of an instruction of the window in a cycle. It enters its unit `read` cycles behind its issue. A load or store
+/// leaves its unit when it has its address, `address` cycles behind its issue.
 fn stage(row: &Kept, cycle: u64, read: u64, address: u64) -> &'static str {
     if row.issue > cycle {
         "waiting"

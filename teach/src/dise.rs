@@ -12,7 +12,7 @@ use crate::protocol::{
 /// The tables of a set, in the order in which the engine looks at them.
 pub(crate) fn tables(set: &ProductionSet) -> Result<ProductionTables, Problem> {
     let config = DiseConfig::default();
-    // What does not fit is said here rather than in a run.
+    // A set that does not fit is refused here rather than in a run.
     set.engine(&config)?;
     let tables = set.tables();
     let entries = tables.priority_entries();

@@ -5,7 +5,7 @@ use hps_pipeline::core::EventSet;
 use crate::protocol::{Problem, Wanted, address_of};
 use crate::recorder::{Committed, Recorded};
 
-/// The nearest cycle before or behind another one in which a commit is what is wanted.
+/// The nearest cycle before or behind another one with a commit that is `wanted`.
 pub(crate) fn find(
     recorded: &Recorded,
     cycle: u64,

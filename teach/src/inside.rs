@@ -1,4 +1,4 @@
-//! What caches, TLBs, predictors and queues hold in a cycle, in the words of the page.
+//! Contents of caches, TLBs, predictors and queues in a cycle, in the words of the page.
 
 use std::collections::BTreeMap;
 

@@ -22,7 +22,7 @@ use crate::protocol::{
 };
 use crate::session::Session;
 
-/// Why nothing but the truth is told of a machine with several contexts.
+/// Note that a machine with several contexts has an exact profile only.
 const SEVERAL: &str = "Sampling profilers and HPS watch machines with one context; this one has several, and only the \
     truth is shown.";
 /// Most samples of a profiler that are shown one by one.
@@ -195,7 +195,7 @@ impl Session {
         one.map_or_else(|| number.to_string(), |production| production.name.clone())
     }
 
-    /// What HPS collects of the run, beside all events, and what it costs.
+    /// The profile that HPS collects of the run, beside all events, and its cost.
     fn hps(&self, order: &HpsOrder) -> Result<HpsResult, Problem> {
         let ready = self.ready();
         let kind = match order.kind.as_str() {
@@ -338,7 +338,7 @@ fn sampler(order: &ProfilerOrder) -> Result<Sampler, Problem> {
     Ok((Box::new(policy), period, marks))
 }
 
-/// A policy that also notes where its samples fell and what they were credited to.
+/// A policy that also notes the cycles of its samples and the addresses that they were credited to.
 #[derive(Clone)]
 struct Noting {
     policy: Box<dyn Policy>,

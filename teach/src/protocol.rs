@@ -1,4 +1,4 @@
-//! What the page asks and what it is answered. TypeScript has the same types (`web/src/types.ts`), which a test of this
+//! Questions of the page, and answers to them. TypeScript has the same types (`web/src/types.ts`), which a test of this
 //! crate generates and compares.
 //!
 //! Addresses and values of registers are hexadecimal text (`0x1234`), since numbers of JavaScript hold 53 bits.
@@ -21,7 +21,7 @@ macro_rules! exchanged {
         pub $kind $name $body
     )*
 
-    /// These types as TypeScript.
+    /// The declared types as TypeScript.
     #[cfg(test)]
     pub(crate) fn declarations() -> String {
         let config = ts_rs::Config::new().with_large_int("number");
@@ -54,24 +54,24 @@ exchanged! {
     /// A question of the page.
     #[serde(tag = "ask", rename_all = "snake_case")]
     pub enum Request {
-        /// What there is to choose from.
+        /// The programs, machines, profilers and productions that there are.
         Catalog,
         /// Runs a program on a machine and keeps what happened in each cycle.
         Run { setup: Setup },
         /// Rows of the time line, by their place in the order of fetch.
         Rows { first: u64, count: u64 },
-        /// What a context of the machine holds in a cycle.
+        /// Queues, units and reorder buffer of a context in a cycle.
         Cycle { cycle: u64, context: u64 },
-        /// What a context does in the cycles from one on.
+        /// States of a context in the cycles from `first` on.
         States { first: u64, count: u64, context: u64 },
-        /// What caches, TLBs and predictors hold in a cycle, and the queues of loads and stores. The entries of the named
-        /// tables are told as well. `row`: which sets an instruction of the time line uses.
+        /// Caches, TLBs, predictors, and the queues of loads and stores in a cycle. `tables`: tables whose entries are
+        /// told as well. `row`: an instruction of the time line whose sets are marked.
         Inside { cycle: u64, context: u64, tables: Vec<String>, row: Option<u64> },
         /// The entries of one set of a table.
         Entries { cycle: u64, context: u64, table: String, set: u64 },
         /// Registers, counters and the next instructions behind the last commit of a cycle.
         State { cycle: u64 },
-        /// Bytes of memory there.
+        /// Bytes of memory behind the last commit of a cycle.
         Memory { cycle: u64, address: String, bytes: u64 },
         /// A cycle before or behind another one in which something happens.
         Find { cycle: u64, backwards: bool, what: Wanted },
@@ -81,7 +81,7 @@ exchanged! {
         Source { file: String },
         /// The exact profile, and what profilers say of the same run.
         Profiles { order: ProfileOrder },
-        /// What production files mean, without a run.
+        /// Tables of production files, without a run.
         Productions { isa: String, files: Vec<TextFile>, params: BTreeMap<String, u64> },
         /// Cycles of an iteration of the hottest loop, and what limits it.
         Analyze,
@@ -121,7 +121,7 @@ exchanged! {
         Productions(ProductionTables),
         /// See [`Request::Analyze`].
         Analysis(Analysis),
-        /// It cannot be answered.
+        /// An error: the question cannot be answered.
         Problem(Problem),
     }
 
@@ -137,7 +137,7 @@ exchanged! {
         pub column: Option<u64>,
     }
 
-    /// What is run, on what.
+    /// A program, a machine and productions to run together.
     pub struct Setup {
         /// The program.
         pub program: ProgramChoice,
@@ -156,7 +156,7 @@ exchanged! {
     /// A program.
     #[serde(tag = "kind", rename_all = "snake_case")]
     pub enum ProgramChoice {
-        /// One of the project.
+        /// A program of the project.
         BuiltIn { name: String, isa: String, size: String },
         /// Assembly text.
         Assembly { isa: String, text: String },
@@ -172,7 +172,7 @@ exchanged! {
         pub text: String,
     }
 
-    /// What [`Request::Find`] looks for.
+    /// Commits that [`Request::Find`] looks for.
     #[serde(tag = "is", rename_all = "snake_case")]
     pub enum Wanted {
         /// An instruction commits.
@@ -187,7 +187,7 @@ exchanged! {
         Inserted,
     }
 
-    /// What there is to choose from.
+    /// The programs, machines, profilers and productions that there are.
     pub struct Catalog {
         /// Version of the lab.
         pub version: String,
@@ -202,7 +202,7 @@ exchanged! {
         pub served: Option<(String, String)>,
     }
 
-    /// How much a session takes.
+    /// Limits of a session.
     pub struct Limits {
         /// Instructions of the program.
         pub instructions: u64,
@@ -233,7 +233,7 @@ exchanged! {
         pub store_queue: u64,
         pub fp_queue: u64,
         pub fetch_buffer: u64,
-        /// The widest that its stages can be.
+        /// The largest width of its stages.
         pub most_width: u64,
         /// Bytes of a line in each way: sizes of a cache are these times a power of two.
         pub l1d_set_bytes: u64,
@@ -259,11 +259,11 @@ exchanged! {
         pub instructions: u64,
         pub inserted: u64,
         pub handler: u64,
-        /// How it ended: `exit`, `limit` or `fault`.
+        /// End of the run: `exit`, `limit` or `fault`.
         pub end: String,
         /// The exit code, or the fault in words.
         pub said: String,
-        /// What the program has printed.
+        /// Standard output and standard error of the program.
         pub output: String,
         /// Counters of the core.
         pub core: BTreeMap<String, u64>,
@@ -318,12 +318,12 @@ exchanged! {
 
     /// An instruction on the time line. Cycles that it never reached are missing.
     pub struct Row {
-        /// Its place in the order of fetch.
+        /// Place of the instruction in the order of fetch.
         pub index: u64,
         /// The number of its hardware context.
         pub context: u64,
         pub pc: String,
-        /// Its text in assembly.
+        /// Text of the instruction in assembly.
         pub text: String,
         pub function: Option<String>,
         /// `program`, `inserted` or `handler`.
@@ -335,7 +335,7 @@ exchanged! {
         pub decode: Option<u64>,
         pub dispatch: Option<u64>,
         pub issue: Option<u64>,
-        /// Its first cycle in a unit. From issue to here it reads its registers.
+        /// First cycle of the instruction in a unit. It reads its registers from issue to here.
         pub execute: Option<u64>,
         /// A load that takes longer than level 1 waits for its value from here on, a store for what it writes.
         pub data: Option<u64>,
@@ -343,17 +343,17 @@ exchanged! {
         pub end: u64,
         pub squashed: bool,
         pub mispredicted: bool,
-        /// What its completion waited for longest.
+        /// Cause that the completion waited for longest.
         pub cause: String,
-        /// What delayed it on its way to the window; empty if nothing did.
+        /// Cause of the delay on the way to the window; empty without a delay.
         pub gap: String,
-        /// What happened to it, if it committed.
+        /// Events of the instruction, if it committed.
         pub events: Vec<String>,
         /// Effective address, of loads and stores that committed.
         pub address: Option<String>,
     }
 
-    /// What the machine holds in a cycle, as places of rows.
+    /// Queues, units and reorder buffer in a cycle.
     pub struct CycleView {
         pub cycle: u64,
         /// `computing`, or the state and its reason (`stalled: load_memory`).
@@ -414,7 +414,7 @@ exchanged! {
     pub struct Register {
         pub name: String,
         pub value: String,
-        /// It is another one than before the last instruction.
+        /// True if the last instruction changed the register.
         pub changed: bool,
     }
 
@@ -429,9 +429,9 @@ exchanged! {
     pub struct Match {
         pub production: String,
         pub pattern: String,
-        /// Its flags as they are now, and whether each condition holds.
+        /// Flags that the condition tests, and their values.
         pub flags: Vec<Flag>,
-        /// What becomes of it: `wins`, `loses`, `control only` or `not now`.
+        /// Result for the production: `wins`, `loses`, `control only` or `not now`.
         pub result: String,
     }
 
@@ -455,11 +455,11 @@ exchanged! {
         pub commits: u64,
         /// Cycles by the exact profile.
         pub cycles: f64,
-        /// What most of them were spent on beside committing.
+        /// Largest use of the cycles beside commits.
         pub mostly: String,
     }
 
-    /// What productions are as tables.
+    /// Productions as entries of the engine's tables.
     pub struct ProductionTables {
         pub patterns: Vec<PatternRow>,
         pub sequences: Vec<SequenceRow>,
@@ -501,9 +501,9 @@ exchanged! {
         pub instructions: f64,
         /// Cycles of an iteration, measured.
         pub cycles: f64,
-        /// What could limit it: the least cycles that each would allow.
+        /// Bounds of an iteration: the least cycles that each resource allows.
         pub bounds: Vec<Bound>,
-        /// The largest bounds, or what most cycles beyond them were lost to.
+        /// The largest bounds, or the cause of most lost cycles beyond them.
         pub limited_by: Vec<String>,
         pub lines: Vec<AnalyzedLine>,
     }
@@ -518,16 +518,16 @@ exchanged! {
     pub struct AnalyzedLine {
         pub pc: String,
         pub text: String,
-        /// How often in an iteration.
+        /// Executions in an iteration.
         pub times: f64,
         pub pool: String,
         /// Cycles from its operands to its result, of a store to its address.
         pub latency: f64,
-        /// It is on the chain that carries one iteration's result to the next.
+        /// True for an instruction on the chain that carries one iteration's result to the next.
         pub on_chain: bool,
         /// Cycles of an iteration that it adds to the chain: the bound of the chain is their sum.
         pub chain: f64,
-        /// What happens to it: misses, mispredictions, from which store it gets its value.
+        /// Events of the instruction: misses, mispredictions, the store that its value came from.
         pub notes: Vec<String>,
     }
 }
@@ -554,7 +554,7 @@ pub fn hex(address: u64) -> String {
 /// The address of a text.
 ///
 /// # Errors
-/// It is no number.
+/// The text is no hexadecimal number.
 pub fn address_of(text: &str) -> Result<u64, Problem> {
     let digits = text.trim().trim_start_matches("0x");
     u64::from_str_radix(digits, 16)

@@ -13,7 +13,7 @@ use hps_sim_core::probe::Probe;
 /// Stands for a cycle that was never reached.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// What happened to an instruction.
+/// Record of an instruction: its stages, and its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     /// The number of its hardware context.
@@ -34,7 +34,7 @@ pub(crate) struct Kept {
     pub issue: u64,
     pub complete: u64,
     pub end: u64,
-    /// Its place among the commits; none if it was squashed.
+    /// Place among the commits; `None` if the instruction was squashed.
     pub commit: Option<u32>,
 }
 
@@ -52,7 +52,7 @@ impl Kept {
     }
 }
 
-/// A commit, as far as it is needed later.
+/// A commit, with the parts that questions need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Committed {
     pub cycle: u64,
@@ -89,7 +89,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// One that keeps so many instructions at most, wrong paths included.
+    /// A recorder that keeps at most `most_rows` instructions, wrong paths included.
     pub(crate) fn new(most_rows: u64) -> Recorder {
         Recorder {
             most_rows: most_rows as usize,
@@ -99,6 +99,7 @@ impl Recorder {
 }
 
 hps_lab::timed_loops! { NoEditor: Recorder; DiseEngine: Recorder }
+hps_lab::attach! { Recorder }
 
 impl Probe for Recorder {}
 
@@ -172,7 +173,7 @@ impl PipelineProbe for Recorder {
     }
 }
 
-/// What was recorded, in the order of fetch, with what makes questions quick.
+/// Records in the order of fetch, with sums and indices that make questions quick.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub rows: Vec<Kept>,
@@ -188,7 +189,7 @@ pub(crate) struct Recorded {
 /// Commits of a block of sums.
 const BLOCK: usize = 1024;
 
-/// Numbers of commits by what happened to them.
+/// Numbers of commits by class and event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sums {
     pub program: u64,
@@ -262,7 +263,7 @@ impl Recorded {
             .collect()
     }
 
-    /// How many instructions have committed up to and including a cycle.
+    /// Number of instructions that have committed up to and including a cycle.
     pub(crate) fn commits_until(&self, cycle: u64) -> usize {
         self.commits.partition_point(|commit| commit.cycle <= cycle)
     }
@@ -287,7 +288,7 @@ impl Recorded {
         &all[first..behind.max(first)]
     }
 
-    /// What a context does in a cycle without a commit.
+    /// State of a context in a cycle without a commit; `None` if it has no such state.
     pub(crate) fn idle_in(&self, context: u64, cycle: u64) -> Option<State> {
         let idle = self.idle(context, cycle..cycle + 1);
         idle.first().map(|idle| idle.state)

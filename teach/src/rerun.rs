@@ -1,6 +1,6 @@
 //! The machine itself in any cycle: the run once more, stopped there.
 //!
-//! What caches and predictors hold is not recorded. The machine is deterministic, so that a second run has the same
+//! Contents of caches and predictors are not recorded. The machine is deterministic, so that a second run has the same
 //! state in each cycle. Copies of it that were made on the way shorten the way back.
 
 use std::ops::RangeInclusive;
@@ -19,7 +19,7 @@ use crate::setup::Ready;
 const COPIES: u64 = 6;
 /// Cycles between copies at least.
 const APART: u64 = 20_000;
-/// A copy is made so many cycles before the cycle that is asked for: the next step back is short.
+/// Cycles by which a copy is earlier than the cycle that is asked for: the next step back is short.
 const NEAR: u64 = 512;
 
 /// Bytes of a program's memory that are copied at most.
@@ -32,7 +32,7 @@ pub(crate) enum Rerun {
 }
 
 impl Rerun {
-    /// In front of the first of so many cycles.
+    /// A second run that stands in front of the first of `cycles` cycles.
     pub(crate) fn open(ready: &Ready, cycles: u64) -> Result<Rerun, Problem> {
         Ok(match &ready.productions {
             None => Rerun::Plain(Runner::new(opened(ready, NoEditor)?, cycles)),
@@ -40,7 +40,7 @@ impl Rerun {
         })
     }
 
-    /// What a context's tables hold at the end of a cycle, and what it has in flight.
+    /// Contents of a context's tables at the end of a cycle, and its instructions in flight.
     pub(crate) fn inside(
         &mut self,
         ready: &Ready,
@@ -120,7 +120,7 @@ impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
         Ok(())
     }
 
-    /// The latest copy of a range of cycles, to go on from. None of a program that cannot be duplicated.
+    /// The latest copy within a range of cycles, to go on from. `None` for a program that cannot be duplicated.
     fn copy_within(&mut self, cycles: RangeInclusive<u64>) -> Option<(u64, Chip<E>)> {
         let copies = self.copies.iter_mut().chain(&mut self.near);
         let within = copies.filter(|(at, _)| cycles.contains(at));

@@ -28,7 +28,7 @@ const MOST_WIDTH: u64 = 8;
 /// Cycles whose states are told at once.
 const MOST_STATES: u64 = 100_000;
 
-/// What is kept between questions.
+/// A run and its records, which are kept from one question to the next.
 pub struct Session {
     limits: Limits,
     /// The program of the command that serves the page.
@@ -201,7 +201,7 @@ impl Session {
         Ok(&self.run()?.recorded)
     }
 
-    /// What the run was made of. There is one where there is a record.
+    /// Program, machine and productions of the run. They exist where a record exists.
     pub(crate) fn ready(&self) -> &Ready {
         match &self.run {
             Some(run) => &run.ready,
@@ -225,7 +225,7 @@ impl Session {
         self.run.as_ref().map_or(0, |run| run.cycles)
     }
 
-    /// What was run, and the machine that runs it again.
+    /// Program, machine and productions of the run, and the machine that runs it again.
     pub(crate) fn rerun(&mut self) -> Result<(&Ready, &mut Option<Rerun>), Problem> {
         match &mut self.run {
             Some(run) => Ok((&run.ready, &mut run.rerun)),
@@ -291,7 +291,7 @@ fn catalog() -> Catalog {
             contexts: u64::from(machine.chip.processors()),
             fetch_buffer: u64::from(machine.fetch.fetch_buffer_insts),
             most_width: match &machine.issue.scheduling {
-                // The pipes of a slotted core are what they are.
+                // The pipes of a slotted core are fixed.
                 Scheduling::InOrder(_) => u64::from(machine.issue.issue_width),
                 _ => MOST_WIDTH,
             },

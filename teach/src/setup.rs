@@ -1,4 +1,4 @@
-//! From what the page says to a program, a machine and productions of the lab.
+//! Translation of the page's setup into a program, a machine and productions of the lab.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use hps_workloads::Size;
 use crate::protocol::{Limits, Problem, ProgramChoice, Setup, TextFile};
 
 impl Limits {
-    /// Those of a page: WebAssembly has 4 GiB for everything.
+    /// Limits of a page: WebAssembly has 4 GiB for everything.
     pub const PAGE: Limits = Limits {
         instructions: 2_000_000,
         rows: 2_000_000,
@@ -23,7 +23,7 @@ impl Limits {
         memory_bytes: 1 << 30,
         output_bytes: 1 << 20,
     };
-    /// Those of a session beside a page: records of that many instructions take 3 GiB.
+    /// Limits of a session beside a page: records of that many instructions take 3 GiB.
     pub const SERVED: Limits = Limits {
         instructions: 20_000_000,
         rows: 10_000_000,
@@ -42,12 +42,12 @@ pub(crate) struct Ready {
     pub text: AssemblyText,
 }
 
-/// What is known of assembly text; nothing of other programs.
+/// Lines and labels of assembly text; empty for other programs.
 #[derive(Default)]
 pub(crate) struct AssemblyText {
     /// Lines by address.
     pub lines: Vec<(u64, usize)>,
-    /// Labels and their addresses, in the order of these.
+    /// Labels and their addresses, in the order of addresses.
     pub labels: Vec<(u64, String)>,
 }
 
@@ -121,7 +121,7 @@ fn program_of(
             let image = ProgramImage::parse(&assembled.file, "assembly").map_err(Problem::new)?;
             let program = Program::of_image("assembly", Arc::new(image));
             let names = assembled.names.into_iter();
-            // Smaller values are constants: nothing lies there.
+            // Smaller values are constants and no addresses of code.
             let labels = names.map(|(name, value)| (value as u64, name));
             let mut labels: Vec<_> = labels.filter(|(at, _)| *at >= program::CODE).collect();
             labels.sort();

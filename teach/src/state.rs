@@ -21,8 +21,8 @@ const AHEAD: usize = 12;
 /// Most bytes of memory that are told at once.
 const MOST_BYTES: u64 = 4096;
 
-/// Why a machine with several contexts has no such state: threads of the functional machine take other turns than those
-/// of a timed run.
+/// Note that a machine with several contexts has no such state: threads of the functional machine take turns in another
+/// order than those of a timed run.
 const SEVERAL: &str = "Registers, memory and the next instructions are shown for machines with one context: choose \
     another machine, or look at the time line and the blocks of each context.";
 
@@ -79,7 +79,7 @@ impl Session {
             Some(replay) if replay.instructions() <= before => replay,
             _ => Replay::open(ready)?,
         };
-        // An end of the program is reached by the limit at the latest.
+        // A program that ends early stops at the limit at the latest.
         replay.run(before - replay.instructions().min(before));
         let registers = replay.process().thread.hart.r;
         replay.run(wanted.saturating_sub(replay.instructions()));
@@ -219,7 +219,7 @@ fn decode(process: &Process, pc: u64) -> Option<hps_sim_core::inst::Inst> {
     Some(isa.decode(word))
 }
 
-/// Which patterns match the next instruction, and what becomes of their productions.
+/// Patterns that match the next instruction, and the results for their productions.
 fn matches(productions: &Productions, process: &Process, counters: &[u32]) -> Vec<Match> {
     let pc = process.thread.hart.pc;
     let Some(inst) = decode(process, pc) else {

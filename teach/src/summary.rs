@@ -11,7 +11,7 @@ use crate::protocol::{FunctionInfo, Sizes, Slots, Summary, hex};
 use crate::recorder::{Recorded, Recorder};
 use crate::setup::Ready;
 
-/// What a run left behind, in the words of the page.
+/// Results of a run, in the words of the page.
 pub(crate) fn summary<E>(
     ready: &Ready,
     ran: &Ran<E, Recorder, Timing>,

@@ -235,7 +235,7 @@ fn productions_run_and_say_which_pattern_wins() {
     let problem = ask!(session, Request::Run { setup }, Answer::Problem);
     assert_eq!(problem.place.as_deref(), Some("mine.dise"));
     assert_eq!(problem.line, Some(1));
-    // Nothing is left of the run before.
+    // The run before the failed one is gone.
     let problem = ask!(
         session,
         Request::Cycle {
@@ -376,7 +376,7 @@ fn queues_and_tables_agree_with_the_record_in_any_cycle() {
             let moving = moving.map_or(0, |letters| letters.matches('m').count()) as u64;
             assert_eq!(Some(moving), table("l1d_misses").map(|one| one.taken));
             coming += moving;
-            // The same cycle is the same, whatever the way to it.
+            // The content of a cycle does not depend on the way to it.
             let before = seen.insert(cycle, found.clone());
             assert!(before.is_none_or(|before| before == found), "cycle {cycle}");
         }

@@ -1,4 +1,4 @@
-//! What a browser calls: text goes in and out through memory of this module.
+//! Functions that a browser calls. Text goes in and out through memory of this module.
 
 use std::cell::RefCell;
 
@@ -37,19 +37,19 @@ pub unsafe extern "C" fn hps_ask(room: *mut u8, bytes: usize) -> usize {
     })
 }
 
-/// Where the last answer lies.
+/// Address of the last answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn hps_answer() -> *const u8 {
     ANSWER.with(|kept| kept.borrow().as_ptr())
 }
 
-/// Where the words of a panic lie.
+/// Address of the words of a panic.
 #[unsafe(no_mangle)]
 pub extern "C" fn hps_panic() -> *const u8 {
     PANIC.with(|kept| kept.borrow().as_ptr())
 }
 
-/// How many bytes the words of a panic have.
+/// Number of bytes of the words of a panic.
 #[unsafe(no_mangle)]
 pub extern "C" fn hps_panic_bytes() -> usize {
     PANIC.with(|kept| kept.borrow().len())

@@ -78,7 +78,7 @@ fn the_page_is_made_of_the_sources_beside_it() {
         "the page is of other sources: {REBUILD}"
     );
     assert!(page.len() < 5_000_000, "the page has {} bytes", page.len());
-    // It asks no network: nothing is loaded by address. Only a page that the command serves asks the command.
+    // The page asks no network: nothing is loaded by address. Only a page that the command serves asks the command.
     for loads in ["<script src=", "<link rel=\"stylesheet\"", "@import"] {
         assert!(!page.contains(loads), "the page has {loads}");
     }

@@ -180,6 +180,14 @@ fn unknown_flags_are_refused_and_holes_are_found() {
     }
 }
 
+/// Output of the program on Linux.
+const KINDS: &str = include_str!("guest/descriptor_kinds.txt");
+
+#[test]
+fn each_kind_of_descriptor_is_as_linux_has_it() {
+    prints("descriptor_kinds.c", &["-O2"], &[], KINDS);
+}
+
 /// Values that Linux gives natively.
 const CALLS: &str = include_str!("guest/descriptor_calls.txt");
 
@@ -296,4 +304,10 @@ fn calls_that_simulators_miss_are_there() {
     let failing: Vec<&str> = text.lines().filter(|line| !line.ends_with(" ok")).collect();
     assert!(text.lines().count() > 45, "{text}");
     assert!(failing.is_empty(), "{failing:?}");
+}
+
+/// Results that Linux gives natively.
+#[test]
+fn sockets_for_ipv6_only_leave_ports_of_ipv4_free() {
+    prints_in_a_root("v6_only.c", include_str!("guest/v6_only.txt"));
 }

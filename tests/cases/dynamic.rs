@@ -236,3 +236,69 @@ fn hostile_roots_are_refused_in_one_line() {
         refused(&["/bin/pie"], &["PT_INTERP", "--root DIR", word]);
     }
 }
+
+/// Devices, FIFOs, set-uid bits and links that climb give a program nothing of the host.
+#[test]
+fn special_files_of_a_root_are_harmless() {
+    let (hps, root) = root(Isa::Riscv64);
+    let program = super::build::build(Isa::Riscv64, "hostile_root.c", &["-O1"]);
+    let at = |name: &str| format!("{root}/{name}");
+    fs::copy(program, at("bin/look")).unwrap();
+    fs::set_permissions(at("bin/look"), Permissions::from_mode(0o6755)).unwrap();
+    fs::write(hps.path("secret"), "secret").unwrap();
+    symlink("../../secret", at("climbs")).unwrap();
+    symlink(hps.path("secret"), at("absolute")).unwrap();
+    symlink("round", at("round")).unwrap();
+    let made = Command::new("mkfifo").arg(at("fifo")).status().unwrap();
+    assert!(made.success());
+    // Only root may make a device.
+    let device = Command::new("mknod")
+        .args([&at("zero"), "c", "1", "5"])
+        .status();
+    let has_device = device.is_ok_and(|made| made.success());
+    let mut expected = "user 1000 1000, secure 0\n\
+         /climbs: opened ENOENT, read -1 , executed ENOENT\n\
+         /absolute: opened ENOENT, read -1 , executed ENOENT\n\
+         /round: opened ELOOP, read -1 , executed ELOOP\n\
+         /fifo: opened yes, read 0 , executed EACCES\n"
+        .to_string();
+    let mut command = vec!["look", "/climbs", "/absolute", "/round", "/fifo"];
+    if has_device {
+        command.push("/zero");
+        expected += "/zero: opened EACCES, read -1 , executed EACCES\n";
+    }
+    for options in [&["--root", &root][..], &["--root", &root, "--writable"]] {
+        let said = run(&hps, &[], options, &command).expect_code(0);
+        assert_eq!(said, expected, "{options:?}");
+    }
+    // In a copy of the root there is no device at all.
+    let said = run(
+        &hps,
+        &[],
+        &["--root", &root, "--writable=scratch"],
+        &command,
+    )
+    .expect_code(0);
+    let absent = "/zero: opened ENOENT, read -1 , executed ENOENT";
+    let in_copy = expected.replace("/zero: opened EACCES, read -1 , executed EACCES", absent);
+    assert_eq!(said, in_copy);
+
+    // In place of the loader; a FIFO that nobody writes does not stop the command.
+    let loader = at("lib/ld-linux-riscv64-lp64d.so.1");
+    let specials: [(&str, &[&str], &str); 2] = [
+        ("mkfifo", &[], "FIFO"),
+        ("mknod", &["c", "1", "5"], "device"),
+    ];
+    for (tool, kind, word) in specials {
+        fs::remove_file(&loader).unwrap();
+        let made = Command::new(tool).arg(&loader).args(kind).status().unwrap();
+        if !made.success() {
+            fs::write(&loader, "").unwrap();
+            continue;
+        }
+        let refused = run(&hps, &[], &["--root", &root], &["/bin/pie"]);
+        assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+        assert!(refused.stderr.contains(word), "{}", refused.stderr);
+        assert_ne!(refused.code, 0);
+    }
+}

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use super::build::{Isa, MODES, build, run_in_all_modes};
+use super::build::{Isa, MODES, build, prints_in_a_root, run_in_all_modes};
 use super::support::{Hps, Run};
 
 /// `hps run MODE OPTIONS -- PROGRAM ARGUMENTS` in a folder that `prepare` fills.
@@ -151,4 +151,11 @@ fn a_program_finds_itself_in_proc() {
             });
         }
     }
+}
+
+/// The host's kernel has said the expected text.
+#[test]
+fn files_have_no_extended_attributes() {
+    let expected = include_str!("guest/extended_attributes.txt");
+    prints_in_a_root("extended_attributes.c", expected);
 }

@@ -25,6 +25,7 @@ mod parts;
 mod processes;
 mod profiled_threads;
 mod profiles;
+mod roots;
 mod scratch;
 mod signals;
 mod slurm;

@@ -5,6 +5,11 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+/// Whether tests run whole, as `scripts/nightly.sh` asks by `HPS_NIGHT`, and not in the parts that each change affords.
+pub fn is_night() -> bool {
+    std::env::var_os("HPS_NIGHT").is_some()
+}
+
 /// The command and a folder for files.
 pub struct Hps {
     folder: TempDir,

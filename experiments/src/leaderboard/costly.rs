@@ -1,7 +1,10 @@
 //! Profilers that cost cycles: one run for each, under the oracle.
 
+use std::borrow::Cow;
+
+use hps_lab::TimedLoop;
 use hps_lab::{Install, Lab, Ran, Truth, Watch, dise_config};
-use hps_lab::{TimedLoop, Watching};
+use hps_pipeline::core::CyclesProbe;
 use hps_productions::scheme::Scheme as Framework;
 use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
@@ -9,8 +12,10 @@ use hps_profile::ProfileKind;
 use hps_profilers::ExactProfile;
 use hps_sim_core::process::Process;
 
+use super::Leaderboard;
+use super::contender::{Contender, Sampling};
 use super::exact::Exact;
-use super::profilers::scheme_name;
+use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::{Found, Undisturbed};
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
@@ -23,72 +28,132 @@ pub const STUDY: &str = "leaderboard-costly";
 /// paper's Figure 8.
 pub const FREQUENCIES: &[u64] = &[100, 500, 1000, 5000, 10_000];
 
-/// A profiler that collects one kind of profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Point {
-    pub scheme: Scheme,
-    pub kind: ProfileKind,
-}
+/// HPS.
+pub(super) const HPS: ProfilerInfo = ProfilerInfo {
+    name: name(Scheme::Hps),
+    about: "HPS: bursts that the decode stage switches on and off by conditional control",
+    takes: "DISE with conditional control, handlers and tables in memory",
+    counts: "calls and back-edges",
+    records: Cow::Borrowed("handlers count"),
+    cost: Cost::Executed,
+    how: How::Runs(|board| points(Scheme::Hps, board)),
+};
 
-impl Point {
-    pub fn name(self) -> &'static str {
-        scheme_name(self.scheme)
+/// DISE alone.
+pub(super) const PLAIN_DISE: ProfilerInfo = ProfilerInfo {
+    name: name(Scheme::PlainDise),
+    about: "DISE without conditional control: each event and each place of interest is expanded",
+    takes: "DISE, handlers and tables in memory",
+    how: How::Runs(|board| points(Scheme::PlainDise, board)),
+    ..HPS
+};
+
+/// Software.
+pub(super) const BURSTY_TRACING: ProfilerInfo = ProfilerInfo {
+    name: name(Scheme::Software),
+    about: "software bursty tracing: a second copy of the code, checks at entries and back-edges",
+    takes: "two copies of the code, handlers and tables in memory",
+    how: How::Runs(|board| points(Scheme::Software, board)),
+    ..HPS
+};
+
+/// Software with fewer checks.
+pub(super) const BURSTY_TRACING_REDUCED: ProfilerInfo = ProfilerInfo {
+    name: name(Scheme::SoftwareReduced),
+    about: "software bursty tracing with the published reductions of checks",
+    how: How::Runs(|board| points(Scheme::SoftwareReduced, board)),
+    ..BURSTY_TRACING
+};
+
+/// Names of schemes among profilers, where `software` is a policy.
+const fn name(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Hps => "hps",
+        Scheme::PlainDise => "plain-dise",
+        Scheme::Software => "bursty-tracing",
+        Scheme::SoftwareReduced => "bursty-tracing-reduced",
     }
 }
 
-/// The unit that runs a profiler at one frequency.
-pub(super) fn unit<'a>(
-    undisturbed: &'a Undisturbed<'a>,
-    exact: &'a Exact<'a>,
-    point: Point,
-    one_in: u64,
-) -> Unit<'a> {
-    let burst = paper_burst(point.kind);
-    Unit {
-        study: STUDY,
-        title: format!(
-            "{}: {}, {}, 1/{one_in}",
-            undisturbed.program.title(),
-            point.name(),
-            point.kind.title()
-        ),
-        key: serde_json::json!({
-            "profiler": point.name(),
-            "kind": point.kind,
-            "burst": burst,
-            "one_in": one_in,
-        }),
-        program: undisturbed.program,
-        effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
-            .beside_undisturbed(undisturbed.machine.core)
-            .beside_exact(),
-        run: Box::new(move || {
-            let at = SamplePoint::from_frequency(burst, one_in).map_err(|e| e.to_string())?;
-            let found = undisturbed.found()?;
-            let run = run(undisturbed, found, point, at)?;
-            let comparison = exact.compare(run.profile)?;
-            let overhead = run.cycles as f64 / found.cycles as f64 - 1.0;
-            let numbers = [
-                ("baseline_cycles", found.cycles as f64),
-                ("cycles", run.cycles as f64),
-                ("overhead_ratio", overhead),
-                ("memory_bytes", run.memory_bytes as f64),
-                ("inserted_instructions", run.inserted_instructions as f64),
-                ("handler_instructions", run.handler_instructions as f64),
-                ("samples", comparison.samples as f64),
-                ("samples_lost", comparison.lost as f64),
-                ("error_ratio", comparison.error),
-                ("accuracy_renormalized_ratio", comparison.renormalized),
-                ("perturbation_ratio", run.perturbation),
-            ];
-            let measured = numbers.map(|(measure, value)| Measurement {
-                profile: Some(point.kind),
-                burst: Some(burst),
-                one_in: Some(one_in),
-                ..Measurement::new(undisturbed.program, point.name(), measure, value)
-            });
-            Ok(measured.into())
-        }),
+/// A scheme with each kind of profile of a board.
+fn points(scheme: Scheme, board: &Leaderboard) -> Vec<Box<dyn Contender>> {
+    let of = |&kind| Box::new(Point { scheme, kind }) as Box<dyn Contender>;
+    board.kinds.iter().map(of).collect()
+}
+
+/// A scheme that collects one kind of profile, in bursts of the length of the paper's Figure 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Point {
+    scheme: Scheme,
+    kind: ProfileKind,
+}
+
+impl Contender for Point {
+    fn name(&self) -> &'static str {
+        name(self.scheme)
+    }
+
+    fn kind(&self) -> Option<ProfileKind> {
+        Some(self.kind)
+    }
+
+    fn sampling(&self) -> Sampling {
+        Sampling::OneIn
+    }
+
+    fn unit<'a>(
+        &self,
+        undisturbed: &'a Undisturbed<'a>,
+        exact: &'a Exact<'a>,
+        one_in: u64,
+    ) -> Unit<'a> {
+        let (point, burst) = (*self, paper_burst(self.kind));
+        Unit {
+            study: STUDY,
+            title: format!(
+                "{}: {}, {}, 1/{one_in}",
+                undisturbed.program.title(),
+                name(point.scheme),
+                point.kind.title()
+            ),
+            key: serde_json::json!({
+                "profiler": name(point.scheme),
+                "kind": point.kind,
+                "burst": burst,
+                "one_in": one_in,
+            }),
+            program: undisturbed.program,
+            effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
+                .beside_undisturbed(undisturbed.machine.core)
+                .beside_exact(),
+            run: Box::new(move || {
+                let at = SamplePoint::from_frequency(burst, one_in).map_err(|e| e.to_string())?;
+                let found = undisturbed.found()?;
+                let run = run(undisturbed, found, point, at)?;
+                let comparison = exact.compare(run.profile)?;
+                let overhead = run.cycles as f64 / found.cycles as f64 - 1.0;
+                let numbers = [
+                    ("baseline_cycles", found.cycles as f64),
+                    ("cycles", run.cycles as f64),
+                    ("overhead_ratio", overhead),
+                    ("memory_bytes", run.memory_bytes as f64),
+                    ("inserted_instructions", run.inserted_instructions as f64),
+                    ("handler_instructions", run.handler_instructions as f64),
+                    ("samples", comparison.samples as f64),
+                    ("samples_lost", comparison.lost as f64),
+                    ("error_ratio", comparison.error),
+                    ("accuracy_renormalized_ratio", comparison.renormalized),
+                    ("perturbation_ratio", run.perturbation),
+                ];
+                let measured = numbers.map(|(measure, value)| Measurement {
+                    profile: Some(point.kind),
+                    burst: Some(burst),
+                    one_in: Some(one_in),
+                    ..Measurement::new(undisturbed.program, name(point.scheme), measure, value)
+                });
+                Ok(measured.into())
+            }),
+        }
     }
 }
 
@@ -152,7 +217,7 @@ fn bytes_of(collector: &Collector) -> u64 {
     range.end - range.start
 }
 
-fn watched<I: Install<Editor: TimedLoop<Watching>>>(
+fn watched<I: Install<Editor: TimedLoop<CyclesProbe>>>(
     undisturbed: &Undisturbed<'_>,
     installs: I,
     read: impl FnOnce(&Process) -> Result<CollectedProfile, String>,

@@ -17,6 +17,7 @@
 mod board;
 mod collected;
 pub mod compiled;
+mod contender;
 mod costly;
 mod exact;
 mod observers;
@@ -42,7 +43,7 @@ use crate::cluster::Keep;
 use crate::measurement::{Unit, UnitRecord, run_units};
 use crate::runner::Observer;
 use crate::store::{Records, StoreError};
-use costly::Point;
+use contender::Contender;
 use exact::Exact;
 use hps_lab::{Program, TimedMachine};
 use hps_profile::ProfileKind;
@@ -115,39 +116,17 @@ impl Leaderboard {
                 .map(|program| Exact::new(program, self.kinds.contains(&ProfileKind::DataStream)))
                 .collect(),
         };
-        let mut open = self.points();
-        let mut open_groups = match self.charged {
-            true => collected::groups(&self.passive()),
-            false => Vec::new(),
-        };
-        let mut has_open_shadows = self.profilers.iter().any(ProfilerInfo::has_shadows)
-            && self.kinds.contains(&shadows::KIND);
-        let mut has_open_observers = self.charged
-            && self.profilers.iter().any(ProfilerInfo::observes)
-            && observers::with_observer(&self.machine).is_some();
-        let mut has_open_rings = self.profilers.iter().any(ProfilerInfo::observes_calls)
-            && self.kinds.contains(&rings::KIND)
-            && observers::with_observer(&self.machine).is_some();
+        let mut open = self.contenders();
         let mut units = self.passive_units(&shared);
         let mut records = Vec::new();
-        // Denser points first; a profiler that has found one within the budget runs at no sparser one.
-        for (&one_in, &period) in FREQUENCIES.iter().zip(PERIODS) {
-            units.extend(self.costly_units(&shared, &open, one_in));
-            if has_open_shadows {
-                let pairs = shared.undisturbed.iter().zip(&shared.exact);
-                units.extend(pairs.map(|(u, exact)| shadows::unit(u, exact, one_in)));
-            }
-            if has_open_rings {
-                let pairs = shared.undisturbed.iter().zip(&shared.exact);
-                units.extend(pairs.map(|(u, exact)| rings::unit(u, exact, period)));
-            }
-            if has_open_observers {
-                let of_programs = shared.undisturbed.iter();
-                units.extend(of_programs.map(|u| observers::unit(u, period)));
-            }
-            for undisturbed in &shared.undisturbed {
-                let of_groups = open_groups.iter().cloned();
-                units.extend(of_groups.map(|g| collected::unit(undisturbed, g, period)));
+        // A contender that has found a point within the budget runs at no sparser one.
+        for step in 0.. {
+            for contender in &open {
+                let Some(point) = contender.point(step) else {
+                    continue;
+                };
+                let programs = shared.undisturbed.iter().zip(&shared.exact);
+                units.extend(programs.map(|(u, exact)| contender.unit(u, exact, point)));
             }
             if units.is_empty() {
                 break;
@@ -156,24 +135,25 @@ impl Leaderboard {
             let is_whole = found.len() == units.len();
             records.extend(found);
             units.clear();
-            if !is_whole {
-                break;
-            }
-            let Some(budget) = self.budget else {
+            let Some(budget) = self.budget.filter(|_| is_whole) else {
                 break;
             };
-            open.retain(|point| !fits(&records, point.name(), Some(point.kind), one_in, budget));
-            has_open_shadows = has_open_shadows
-                && !fits(&records, shadows::NAME, Some(shadows::KIND), one_in, budget);
-            has_open_rings =
-                has_open_rings && !fits(&records, rings::NAME, Some(rings::KIND), period, budget);
-            has_open_observers =
-                has_open_observers && !fits(&records, observers::NAME, None, period, budget);
-            // The profilers of a group cost the same.
-            let is_open = |name| !fits(&records, name, None, period, budget);
-            open_groups.retain(|g| g.profilers.first().is_some_and(|p| is_open(p.name)));
+            open.retain(|contender| !contender.fits(&records, step, budget));
         }
         Ok(records)
+    }
+
+    /// Whether none of its profilers runs: no kind of profile that is asked for, or no machine for it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let watches = self.watching && !self.passive().is_empty();
+        !watches && self.contenders().is_empty()
+    }
+
+    /// The profilers at their cost: those with runs of their own, then those that watch, which share runs.
+    fn contenders(&self) -> Vec<Box<dyn Contender>> {
+        let own = self.profilers.iter().flat_map(|p| p.contenders(self));
+        own.chain(collected::contenders(self)).collect()
     }
 
     fn passive_units<'a>(&'a self, shared: &'a Shared<'a>) -> Vec<Unit<'a>> {
@@ -208,27 +188,5 @@ impl Leaderboard {
     /// The profilers that watch.
     fn passive(&self) -> Vec<&'static Profiler> {
         self.profilers.iter().filter_map(|p| p.passive()).collect()
-    }
-
-    /// The profilers that cost cycles, with each kind of profile.
-    fn points(&self) -> Vec<Point> {
-        let costly = self.profilers.iter().filter_map(|p| p.scheme());
-        let with_kinds = |scheme| self.kinds.iter().map(move |&kind| Point { scheme, kind });
-        costly.flat_map(with_kinds).collect()
-    }
-
-    fn costly_units<'a>(
-        &'a self,
-        shared: &'a Shared<'a>,
-        points: &[Point],
-        one_in: u64,
-    ) -> Vec<Unit<'a>> {
-        let mut units = Vec::new();
-        for (undisturbed, exact) in shared.undisturbed.iter().zip(&shared.exact) {
-            for &point in points {
-                units.push(costly::unit(undisturbed, exact, point, one_in));
-            }
-        }
-        units
     }
 }

@@ -1,21 +1,42 @@
 //! SHIM: an observer on a second core reads tags that productions write at the program's calls and returns.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use hps_lab::observer::{Observer, Placement, Signals, Throttle};
 use hps_lab::{CoreKind, EndError, Lab, Productions, TimedMachine};
 use hps_pipeline::config::MachineConfig;
+use hps_profile::ProfileKind;
 use hps_profilers::Key;
 use hps_profilers::views::Level;
 use hps_sim_core::machine::Stop;
 
 use super::collected::STUDY;
+use super::contender::{Contender, Sampling};
+use super::exact::Exact;
+use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::Undisturbed;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
-/// Name of SHIM among profilers.
-pub(super) const NAME: &str = "shim";
+/// SHIM.
+pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
+    name: NAME,
+    about: "SHIM: an observer on another core reads tags that the program writes at calls and returns",
+    takes: "a second core, DISE that writes tags",
+    counts: "cycles",
+    records: Cow::Borrowed("the observer keeps samples"),
+    cost: Cost::Executed,
+    how: How::Runs(|board| {
+        let can_run = with_observer(&board.machine).is_some();
+        match can_run && board.charged {
+            true => vec![Box::new(Samples)],
+            false => Vec::new(),
+        }
+    }),
+};
+
+const NAME: &str = "shim";
 
 /// Bytes of the observer's ring of samples, and of what the program signals to it.
 const MEMORY_BYTES: f64 = (16 << 10) as f64 + 4096.0;
@@ -27,19 +48,40 @@ pub(super) fn with_observer(machine: &TimedMachine) -> Option<MachineConfig> {
     (machine.core == CoreKind::Cycle && config.check().is_ok()).then_some(config)
 }
 
-/// The unit that observes a program every `period_cycles`.
-pub(super) fn unit<'a>(undisturbed: &'a Undisturbed<'a>, period_cycles: u64) -> Unit<'a> {
-    Unit {
-        study: STUDY,
-        title: format!(
-            "{}: {NAME}, a sample in {period_cycles} cycles",
-            undisturbed.program.title()
-        ),
-        key: serde_json::json!({ "profiler": NAME, "period_cycles": period_cycles }),
-        program: undisturbed.program,
-        effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
-            .beside_undisturbed(undisturbed.machine.core),
-        run: Box::new(move || measured(undisturbed, period_cycles)),
+/// An observer that samples once in so many cycles.
+struct Samples;
+
+impl Contender for Samples {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn kind(&self) -> Option<ProfileKind> {
+        None
+    }
+
+    fn sampling(&self) -> Sampling {
+        Sampling::Cycles
+    }
+
+    fn unit<'a>(
+        &self,
+        undisturbed: &'a Undisturbed<'a>,
+        _: &'a Exact<'a>,
+        period_cycles: u64,
+    ) -> Unit<'a> {
+        Unit {
+            study: STUDY,
+            title: format!(
+                "{}: {NAME}, a sample in {period_cycles} cycles",
+                undisturbed.program.title()
+            ),
+            key: serde_json::json!({ "profiler": NAME, "period_cycles": period_cycles }),
+            program: undisturbed.program,
+            effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
+                .beside_undisturbed(undisturbed.machine.core),
+            run: Box::new(move || measured(undisturbed, period_cycles)),
+        }
     }
 }
 

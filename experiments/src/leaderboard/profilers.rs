@@ -1,10 +1,12 @@
 //! All profilers by name: those that watch only, and those that cost cycles.
 
+use std::borrow::Cow;
+
 use hps_profilers::registry::{PROFILERS, Profiler};
 use serde::Serialize;
 
-use super::{observers, rings, shadows};
-use crate::schemes::Scheme;
+use super::contender::Contender;
+use super::{Leaderboard, costly, observers, rings, shadows};
 
 /// A profiler of the leaderboard.
 #[derive(Clone, Serialize)]
@@ -18,11 +20,11 @@ pub struct ProfilerInfo {
     /// Events that its period counts.
     pub counts: &'static str,
     /// How its records come into memory.
-    pub records: String,
+    pub records: Cow<'static, str>,
     /// Cost to the program.
     pub cost: Cost,
     #[serde(skip)]
-    how: How,
+    pub(super) how: How,
 }
 
 impl std::fmt::Debug for ProfilerInfo {
@@ -45,92 +47,31 @@ pub enum Cost {
     Executed,
 }
 
+/// How a profiler gets onto a board.
 #[derive(Clone, Copy)]
-enum How {
+pub(super) enum How {
+    /// It watches runs; at its cost it shares them with others.
     Watches(&'static Profiler),
-    Runs(Scheme),
-    Shadows,
-    Observes,
-    ObservesCalls,
+    /// It has runs of its own: the contenders of a board.
+    Runs(fn(&Leaderboard) -> Vec<Box<dyn Contender>>),
 }
 
 impl ProfilerInfo {
-    /// The policy, if it watches only.
+    /// The policy, if it watches.
     #[must_use]
     pub fn passive(&self) -> Option<&'static Profiler> {
         match self.how {
             How::Watches(profiler) => Some(profiler),
-            How::Runs(_) | How::Shadows | How::Observes | How::ObservesCalls => None,
+            How::Runs(_) => None,
         }
     }
 
-    /// The scheme, if it costs cycles.
-    #[must_use]
-    pub fn scheme(&self) -> Option<Scheme> {
+    /// Its contenders on a board, with runs of its own.
+    pub(super) fn contenders(&self, board: &Leaderboard) -> Vec<Box<dyn Contender>> {
         match self.how {
-            How::Runs(scheme) => Some(scheme),
-            How::Watches(_) | How::Shadows | How::Observes | How::ObservesCalls => None,
+            How::Watches(_) => Vec::new(),
+            How::Runs(contenders) => contenders(board),
         }
-    }
-}
-
-impl ProfilerInfo {
-    /// Whether it forks shadows.
-    #[must_use]
-    pub fn has_shadows(&self) -> bool {
-        matches!(self.how, How::Shadows)
-    }
-
-    /// Whether it observes from another core.
-    #[must_use]
-    pub fn observes(&self) -> bool {
-        matches!(self.how, How::Observes)
-    }
-
-    /// Whether it observes calls from another core.
-    #[must_use]
-    pub fn observes_calls(&self) -> bool {
-        matches!(self.how, How::ObservesCalls)
-    }
-}
-
-/// The name of a scheme among profilers: `software` is a policy there.
-pub(super) fn scheme_name(scheme: Scheme) -> &'static str {
-    match scheme {
-        Scheme::Hps => "hps",
-        Scheme::PlainDise => "plain-dise",
-        Scheme::Software => "bursty-tracing",
-        Scheme::SoftwareReduced => "bursty-tracing-reduced",
-    }
-}
-
-fn scheme_info(scheme: Scheme) -> ProfilerInfo {
-    let (about, takes) = match scheme {
-        Scheme::Hps => (
-            "HPS: bursts that the decode stage switches on and off by conditional control",
-            "DISE with conditional control, handlers and tables in memory",
-        ),
-        Scheme::PlainDise => (
-            "DISE without conditional control: each event and each place of interest is expanded",
-            "DISE, handlers and tables in memory",
-        ),
-        Scheme::Software => (
-            "software bursty tracing: a second copy of the code, checks at entries and back-edges",
-            "two copies of the code, handlers and tables in memory",
-        ),
-        Scheme::SoftwareReduced => (
-            "software bursty tracing with the published reductions of checks",
-            "two copies of the code, handlers and tables in memory",
-        ),
-    };
-    ProfilerInfo {
-        name: scheme_name(scheme),
-        about,
-        takes,
-        counts: "calls and back-edges",
-        records: "handlers count".to_string(),
-        cost: Cost::Executed,
-        how: How::Runs(scheme),
     }
 }
 
@@ -140,7 +81,7 @@ fn policy_info(profiler: &'static Profiler) -> ProfilerInfo {
         about: profiler.about,
         takes: profiler.hardware,
         counts: profiler.counts.describe(),
-        records: profiler.records.describe(),
+        records: profiler.records.describe().into(),
         cost: match profiler.records.cost() {
             true => Cost::Either,
             false => Cost::Free,
@@ -149,50 +90,22 @@ fn policy_info(profiler: &'static Profiler) -> ProfilerInfo {
     }
 }
 
-fn shadow_info() -> ProfilerInfo {
-    ProfilerInfo {
-        name: shadows::NAME,
-        about: "shadow profiling: copies of the program run instrumented while it goes on",
-        takes: "idle processors, memory for pages that are written",
-        counts: "instructions of copies",
-        records: "the copies leave profiles".to_string(),
-        cost: Cost::Charged,
-        how: How::Shadows,
-    }
-}
-
-fn observer_info() -> ProfilerInfo {
-    ProfilerInfo {
-        name: observers::NAME,
-        about: "SHIM: an observer on another core reads tags that the program writes at calls and returns",
-        takes: "a second core, DISE that writes tags",
-        counts: "cycles",
-        records: "the observer keeps samples".to_string(),
-        cost: Cost::Executed,
-        how: How::Observes,
-    }
-}
-
-fn ring_info() -> ProfilerInfo {
-    ProfilerInfo {
-        name: rings::NAME,
-        about: "SHIM: an observer on another core empties a ring in which the program stores its calls until it is full",
-        takes: "a second core, DISE that stores calls",
-        counts: "cycles",
-        records: "the observer keeps calls".to_string(),
-        cost: Cost::Executed,
-        how: How::ObservesCalls,
-    }
-}
+/// Profilers with runs of their own, each described in its file.
+const COSTLY: [ProfilerInfo; 7] = [
+    costly::HPS,
+    costly::PLAIN_DISE,
+    costly::BURSTY_TRACING,
+    costly::BURSTY_TRACING_REDUCED,
+    shadows::PROFILER,
+    observers::PROFILER,
+    rings::PROFILER,
+];
 
 /// All profilers, those that watch only first.
 #[must_use]
 pub fn all() -> Vec<ProfilerInfo> {
     let policies = PROFILERS.iter().map(policy_info);
-    policies
-        .chain(Scheme::ALL.into_iter().map(scheme_info))
-        .chain([shadow_info(), observer_info(), ring_info()])
-        .collect()
+    policies.chain(COSTLY).collect()
 }
 
 /// There is no profiler of a name.

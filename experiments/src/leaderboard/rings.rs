@@ -1,53 +1,88 @@
 //! Calls by an observer: productions store the program's calls in a ring, and an observer on a second core empties it
 //! whenever it finds it full.
 
+use std::borrow::Cow;
+
 use hps_lab::observer::{Observer, SeenCall, Throttle};
 use hps_lab::{EndError, Lab};
 use hps_productions::CollectedProfile;
 use hps_profile::{CallPair, Profile, ProfileKind};
 use hps_sim_core::machine::Stop;
 
+use super::contender::{Contender, Sampling};
 use super::costly::STUDY;
 use super::exact::Exact;
 use super::observers::with_observer;
+use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::Undisturbed;
 use crate::callgraphs::Collector;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
-/// Name of the ring collector among profilers.
-pub(super) const NAME: &str = "shim-ring";
+/// SHIM's collector of calls.
+pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
+    name: NAME,
+    about: "SHIM: an observer on another core empties a ring in which the program stores its calls until it is full",
+    takes: "a second core, DISE that stores calls",
+    counts: "cycles",
+    records: Cow::Borrowed("the observer keeps calls"),
+    cost: Cost::Executed,
+    how: How::Runs(|board| {
+        let can_run = with_observer(&board.machine).is_some();
+        match can_run && board.kinds.contains(&KIND) {
+            true => vec![Box::new(Rings)],
+            false => Vec::new(),
+        }
+    }),
+};
 
-/// The kind of profile of the leaderboard that it collects.
-pub(super) const KIND: ProfileKind = ProfileKind::CallPair;
+const NAME: &str = "shim-ring";
+const KIND: ProfileKind = ProfileKind::CallPair;
 
 /// Bytes of the ring, of 512 places: near the smallest of the thesis.
 const RING_BYTES: u64 = 8 << 10;
 
-/// The unit that observes a program, with so many cycles between two looks at the ring.
-pub(super) fn unit<'a>(
-    undisturbed: &'a Undisturbed<'a>,
-    exact: &'a Exact<'a>,
-    period_cycles: u64,
-) -> Unit<'a> {
-    Unit {
-        study: STUDY,
-        title: format!(
-            "{}: {NAME}, {}, a look in {period_cycles} cycles",
-            undisturbed.program.title(),
-            KIND.title()
-        ),
-        key: serde_json::json!({
-            "profiler": NAME,
-            "kind": KIND,
-            "ring_bytes": RING_BYTES,
-            "period_cycles": period_cycles,
-        }),
-        program: undisturbed.program,
-        effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
-            .beside_undisturbed(undisturbed.machine.core)
-            .beside_exact(),
-        run: Box::new(move || measured(undisturbed, exact, period_cycles)),
+/// An observer with so many cycles between two looks at the ring.
+struct Rings;
+
+impl Contender for Rings {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn kind(&self) -> Option<ProfileKind> {
+        Some(KIND)
+    }
+
+    fn sampling(&self) -> Sampling {
+        Sampling::Cycles
+    }
+
+    fn unit<'a>(
+        &self,
+        undisturbed: &'a Undisturbed<'a>,
+        exact: &'a Exact<'a>,
+        period_cycles: u64,
+    ) -> Unit<'a> {
+        Unit {
+            study: STUDY,
+            title: format!(
+                "{}: {NAME}, {}, a look in {period_cycles} cycles",
+                undisturbed.program.title(),
+                KIND.title()
+            ),
+            key: serde_json::json!({
+                "profiler": NAME,
+                "kind": KIND,
+                "ring_bytes": RING_BYTES,
+                "period_cycles": period_cycles,
+            }),
+            program: undisturbed.program,
+            effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
+                .beside_undisturbed(undisturbed.machine.core)
+                .beside_exact(),
+            run: Box::new(move || measured(undisturbed, exact, period_cycles)),
+        }
     }
 }
 

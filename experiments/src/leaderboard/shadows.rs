@@ -1,21 +1,36 @@
 //! Shadow profiling: instrumented copies on idle processors. What it costs the program is charged.
 
+use std::borrow::Cow;
+
 use hps_lab::shadow::{ShadowOptions, Timeline, When, profiled};
 use hps_productions::CollectedProfile;
 use hps_profile::{CallPair, Profile, ProfileKind};
 use hps_shadow::Graphs;
 
+use super::contender::{Contender, Sampling};
 use super::costly::STUDY;
 use super::exact::Exact;
+use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::Undisturbed;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
-/// Name of shadow profiling among profilers.
-pub(super) const NAME: &str = "shadow";
+/// Shadow profiling.
+pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
+    name: NAME,
+    about: "shadow profiling: copies of the program run instrumented while it goes on",
+    takes: "idle processors, memory for pages that are written",
+    counts: "instructions of copies",
+    records: Cow::Borrowed("the copies leave profiles"),
+    cost: Cost::Charged,
+    how: How::Runs(|board| match board.kinds.contains(&KIND) {
+        true => vec![Box::new(Shadows)],
+        false => Vec::new(),
+    }),
+};
 
-/// The kind of profile of the leaderboard that shadows collect.
-pub(super) const KIND: ProfileKind = ProfileKind::CallPair;
+const NAME: &str = "shadow";
+const KIND: ProfileKind = ProfileKind::CallPair;
 
 /// Instructions of a shadow.
 const SAMPLE: u64 = 10_000;
@@ -23,30 +38,47 @@ const SAMPLE: u64 = 10_000;
 /// Bytes of a page.
 const PAGE_BYTES: f64 = hps_sim_core::memory::PAGE_SIZE as f64;
 
-/// The unit that runs a program with shadows that execute about one in `one_in` of its instructions.
-pub(super) fn unit<'a>(
-    undisturbed: &'a Undisturbed<'a>,
-    exact: &'a Exact<'a>,
-    one_in: u64,
-) -> Unit<'a> {
-    Unit {
-        study: STUDY,
-        title: format!(
-            "{}: {NAME}, {}, 1/{one_in}",
-            undisturbed.program.title(),
-            KIND.title()
-        ),
-        key: serde_json::json!({
-            "profiler": NAME,
-            "kind": KIND,
-            "burst": SAMPLE,
-            "one_in": one_in,
-        }),
-        program: undisturbed.program,
-        effort: Effort::runs(2.0, 0.0, undisturbed.machine.core)
-            .beside_undisturbed(undisturbed.machine.core)
-            .beside_exact(),
-        run: Box::new(move || measured(undisturbed, exact, one_in)),
+/// Shadows that execute about one in so many of a program's instructions.
+struct Shadows;
+
+impl Contender for Shadows {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn kind(&self) -> Option<ProfileKind> {
+        Some(KIND)
+    }
+
+    fn sampling(&self) -> Sampling {
+        Sampling::OneIn
+    }
+
+    fn unit<'a>(
+        &self,
+        undisturbed: &'a Undisturbed<'a>,
+        exact: &'a Exact<'a>,
+        one_in: u64,
+    ) -> Unit<'a> {
+        Unit {
+            study: STUDY,
+            title: format!(
+                "{}: {NAME}, {}, 1/{one_in}",
+                undisturbed.program.title(),
+                KIND.title()
+            ),
+            key: serde_json::json!({
+                "profiler": NAME,
+                "kind": KIND,
+                "burst": SAMPLE,
+                "one_in": one_in,
+            }),
+            program: undisturbed.program,
+            effort: Effort::runs(2.0, 0.0, undisturbed.machine.core)
+                .beside_undisturbed(undisturbed.machine.core)
+                .beside_exact(),
+            run: Box::new(move || measured(undisturbed, exact, one_in)),
+        }
     }
 }
 

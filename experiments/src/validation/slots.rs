@@ -1,14 +1,12 @@
 //! Timed runs: cycles by function, of a program as it is and of one that writes tags.
 
-use hps_lab::TimedLoop;
-use hps_sim_core::editor::NoEditor;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hps_lab::Lab;
+use hps_lab::{Attach, Lab};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Cause, PipelineProbe};
+use hps_pipeline::core::{Cause, PipelineProbe, StagesProbe};
 use hps_profile::Profile;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::Probe;
@@ -53,7 +51,7 @@ impl OwnSlots {
     }
 }
 
-hps_lab::timed_loops! { NoEditor: OwnSlots, TagSlots }
+hps_lab::attach! { StagesProbe: OwnSlots, TagSlots }
 
 impl Probe for OwnSlots {}
 
@@ -181,16 +179,13 @@ pub fn instrumented(
     run(image, config, machine, probe, |probe| &probe.own)
 }
 
-fn run<P: PipelineProbe>(
+fn run<P: Attach<Loops = StagesProbe>>(
     image: &Arc<ProgramImage>,
     config: &ProcessConfig,
     machine: &MachineConfig,
     probe: P,
     slots: fn(&P) -> &OwnSlots,
-) -> Result<(Timed, Vec<u8>), ValidationError>
-where
-    NoEditor: TimedLoop<P>,
-{
+) -> Result<(Timed, Vec<u8>), ValidationError> {
     let lab = Lab::image(Arc::clone(image)).configured(config.clone());
     let ran = lab.on_machine(machine).watched_by(probe).run()?;
     ValidationError::unless_ended_well(ran.stop, &ran.process)?;

@@ -7,7 +7,7 @@
 use hps_dcpi::collect as dcpi;
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Chip;
+use hps_pipeline::core::{CyclesProbe, StagesProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
 use hps_pipeline::stacks::FunctionStacks;
@@ -19,13 +19,15 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
-use super::{ChipLoop, SampledLoop};
+use super::SampledLoop;
 use crate::observer::watch as observer;
 use crate::shadow::Following;
 use crate::truth::Watching;
 
-/// The log of a run, and its cycles by function.
-type Traced = (KanataLog, FunctionStacks);
+attach! {
+    CyclesProbe: Watching, Beats<Samplers>, observer::Watch, Following;
+    StagesProbe: FunctionStacks, (KanataLog, FunctionStacks), dcpi::Observer;
+}
 
 /// The pairs that [`counted`](crate::counted) runs.
 macro_rules! counted_pairs {
@@ -36,24 +38,20 @@ macro_rules! counted_pairs {
     };
 }
 
-/// All others.
+/// All pairs that [`counted`](crate::counted) does not run.
 macro_rules! other_pairs {
-    ($functional:ident, $timed:ident, $chip:ident, $sampled:ident) => {
+    ($functional:ident, $timed:ident, $sampled:ident) => {
         $functional! {
             NoEditor: GridProbe<false>, PhasedGrid<false>, PhasedGrid<true>, (GridProbe<true>, UniqueAddresses);
             DiseEngine: NoProbe;
             SoftwareEditor: NoProbe;
         }
         $timed! {
-            NoEditor: Watching, Beats<Samplers>, Traced, FunctionStacks, dcpi::Observer;
-            DiseEngine: NoProbe, Watching, Traced, FunctionStacks;
-            SoftwareEditor: NoProbe, Watching;
-            Interruptible<NoEditor>: NoProbe, Watching;
-            Interruptible<DiseEngine>: NoProbe, Watching;
-        }
-        $chip! {
-            NoEditor: observer::Watch, Following;
-            DiseEngine: observer::Watch;
+            NoEditor: CyclesProbe, StagesProbe;
+            DiseEngine: NoProbe, CyclesProbe, StagesProbe;
+            SoftwareEditor: NoProbe, CyclesProbe;
+            Interruptible<NoEditor>: CyclesProbe;
+            Interruptible<DiseEngine>: CyclesProbe;
         }
         $sampled!(DiseEngine, SoftwareEditor);
     };
@@ -62,26 +60,21 @@ macro_rules! other_pairs {
 #[cfg(not(test))]
 counted_pairs!(functional_loops, timed_loops, sampled_loops);
 #[cfg(all(not(test), feature = "loops"))]
-other_pairs!(functional_loops, timed_loops, chip_loops, sampled_loops);
+other_pairs!(functional_loops, timed_loops, sampled_loops);
 
 #[cfg(test)]
 counted_pairs!(no_functional_loops, no_timed_loops, no_sampled_loops);
 #[cfg(any(test, not(feature = "loops")))]
-other_pairs!(
-    no_functional_loops,
-    no_timed_loops,
-    no_chip_loops,
-    no_sampled_loops
-);
+other_pairs!(no_functional_loops, no_timed_loops, no_sampled_loops);
 
 #[cfg(any(test, not(feature = "loops")))]
-use absent::{no_chip_loops, no_functional_loops, no_sampled_loops, no_timed_loops};
+use absent::{no_functional_loops, no_sampled_loops, no_timed_loops};
 
 #[cfg(any(test, not(feature = "loops")))]
 mod absent {
     //! Loops that are not compiled.
 
-    /// Stands where a loop would.
+    /// Takes the place of a loop.
     #[cold]
     pub(super) fn absent() -> ! {
         panic!(
@@ -105,26 +98,19 @@ mod absent {
         };
     }
 
-    macro_rules! no_chip_loops {
+    macro_rules! no_timed_loops {
         ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
             $($(
-                impl ChipLoop<$probe> for $editor {
-                    fn run_chip(_: &mut Chip<Self, $probe>, _: u64) -> Stop {
+                impl $crate::ChipLoop<$probe> for $editor {
+                    fn run_chip(_: &mut ::hps_pipeline::core::Chip<Self, $probe>, _: u64) -> Stop {
                         absent::absent()
                     }
 
-                    fn run_chip_to(_: &mut Chip<Self, $probe>, _: u64) -> Option<Stop> {
+                    fn run_chip_to(_: &mut ::hps_pipeline::core::Chip<Self, $probe>, _: u64) -> Option<Stop> {
                         absent::absent()
                     }
                 }
-            )+)+
-        };
-    }
 
-    macro_rules! no_timed_loops {
-        ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
-            no_chip_loops! { $($editor: $($probe),+);+ }
-            $($(
                 impl $crate::TimedLoop<$probe> for $editor {
                     fn core(
                         _: ::hps_pipeline::core::CoreKind,
@@ -174,5 +160,5 @@ mod absent {
         };
     }
 
-    pub(super) use {no_chip_loops, no_functional_loops, no_sampled_loops, no_timed_loops};
+    pub(super) use {no_functional_loops, no_sampled_loops, no_timed_loops};
 }

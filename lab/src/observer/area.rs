@@ -1,4 +1,4 @@
-//! Where code, signals and results of an observer lie in the memory of the program.
+//! Layout of an observer's code, signals and results in the memory of the program.
 
 use hps_sim_core::memory::{Memory, MemoryError, Perm};
 use hps_sim_core::process::layout::{CALLS_END, OBSERVER_BASE, SIGNALS, TAG_STACK};
@@ -13,13 +13,13 @@ pub const TAG: u64 = SIGNALS;
 pub const THREAD: u64 = TAG + 0x100;
 /// The first free place of the tag stack or of the call ring, alone in its lines.
 pub const TOP: u64 = TAG + 0x200;
-/// Where the call ring is full, alone in its lines.
+/// The place of the call ring at which it is full, alone in its lines.
 pub const LIMIT: u64 = TOP + 0x100;
-/// How many samples there have been.
+/// The count of samples.
 pub const COUNT: u64 = OBSERVER_BASE + 0x2000;
-/// How many calls in the ring had no caller.
+/// The count of calls in the ring that have no caller.
 pub const ORPHANS: u64 = COUNT + 0x100;
-/// Where the slots of the program's threads are, by the low bits of their numbers.
+/// The addresses of the slots of the program's threads, by the low bits of their numbers.
 pub const SLOT_TABLE: u64 = COUNT + 0x800;
 /// Places of the table of slots.
 pub const SLOT_PLACES: u64 = 256;
@@ -35,19 +35,19 @@ pub const PLACES: u64 = 1024;
 pub const STACK: u64 = TAG_STACK;
 /// Bytes of the tag stack.
 pub const STACK_BYTES: u64 = 1 << 20;
-/// Bytes of one of its elements: the tag, whose bit 62 says that nobody has seen it yet, the stack pointer, the code that
-/// runs, and nothing.
+/// Bytes of an element of the tag stack. Its words are the tag, whose bit 62 says that the observer has not seen it
+/// yet, the stack pointer, the code that runs, and an unused word.
 pub const ELEMENT_BYTES: u64 = 32;
 /// The first place of the call ring (`call_pairs.dise`, `call_sequence.dise`).
 pub const CALLS: u64 = OBSERVER_BASE + 0x40_0000;
 /// The observer's own stack, of the callers that it knows of.
 pub const CALLERS: u64 = CALLS + super::MOST_RING_BYTES;
 
-// What programs write for observers ends where the observers' own begins.
+// The area that programs write for observers ends where the observers' own area begins.
 const _: () = assert!(CALLERS == CALLS_END);
 
-/// Where the entries of a tag stack begin in a sample of [`Signals::Shown`], behind the words of a plain sample, the word
-/// that says how deep it is, and the tag and that word once more.
+/// Offset of a tag stack's entries in a sample of [`Signals::Shown`]. The words of a plain sample come before them,
+/// then the word with the stack's depth, and then the tag and the depth once more.
 pub const STACK_IN_SAMPLE: u64 = 80;
 
 /// Bytes of a place of the ring of samples, a power of two.
@@ -79,7 +79,7 @@ pub fn first_limit(signals: Signals) -> Option<u64> {
     }
 }
 
-/// Maps it all, with the code in its place. The program begins at `entry`.
+/// Maps all areas, with the code in its place. The program begins at `entry`.
 pub fn map(mem: &mut Memory, code: &[u8], signals: Signals, entry: u64) -> Result<(), MemoryError> {
     mem.map(CODE, 0x1000, Perm::RX)?;
     mem.map(TAG, 0x2000, Perm::RW)?;
@@ -90,7 +90,7 @@ pub fn map(mem: &mut Memory, code: &[u8], signals: Signals, entry: u64) -> Resul
         Signals::Samples { .. } => Ok(()),
         Signals::Shown { .. } => words(mem, SLOT_TABLE, &[TAG; SLOT_PLACES as usize]),
         Signals::Context { .. } | Signals::NewCalls { .. } => {
-            // Below the first element: what the program began with, which no return ends, and the end.
+            // The element below the first one is the program's entry, which no return ends.
             mem.map(STACK - 0x1000, 0x1000 + STACK_BYTES, Perm::RW)?;
             words(mem, STACK - ELEMENT_BYTES, &[entry, u64::MAX, entry])?;
             words(mem, TOP, &[STACK])

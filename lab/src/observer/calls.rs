@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hps_pipeline::core::Chip;
+use hps_pipeline::core::{Chip, CyclesProbe};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::memory::Memory;
 
@@ -21,13 +21,12 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// A call as an observer found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedCall {
-    /// What calls: the tag of the caller (where it was called, or jumped to last), or a call site
-    /// ([`Signals::CallPairs`]).
+    /// Caller: its tag (the function that was called or jumped to last), or a call site ([`Signals::CallPairs`]).
     pub caller: u64,
-    /// Where the call went.
+    /// Target of the call.
     pub callee: u64,
-    /// The callee was called by the caller while both were read. Always so for calls out of rings, which nobody writes
-    /// while they are read.
+    /// True if the callee was called by the caller while both were read. Always true for calls out of rings, which are
+    /// not written while they are read.
     pub is_one: bool,
 }
 
@@ -38,11 +37,11 @@ pub struct ObservedContext {
     pub sample: Sample,
     /// Tags, the innermost first; 0 stands behind that with which the program began.
     pub tags: Vec<u64>,
-    /// How many calls were under way, as the stack's top says.
+    /// Number of calls under way, as the stack's top says.
     pub depth: u64,
-    /// These calls were under way, all of them, while they were read.
+    /// True if all these calls were under way while they were read.
     pub is_one: bool,
-    /// When its parts were read.
+    /// The cycles in which the parts of the sample were read.
     pub reads: Reads,
 }
 
@@ -60,7 +59,7 @@ pub(super) struct CallLog {
     signals: Signals,
     pub taken: u64,
     stamps_are_short: bool,
-    /// Where the call ring is full, and how many calls the observer has found in it since that moved.
+    /// Place at which the call ring is full, and number of calls that the observer has found since that place moved.
     limit: u64,
     since: u64,
     /// Samples whose truth is not known yet: their words, and when they were read.
@@ -82,7 +81,7 @@ impl CallLog {
     /// Takes all new samples, and gives those away whose truth is known: all of them, if the program has ended.
     pub fn empty<E: DecodeEditor>(
         &mut self,
-        chip: &mut Chip<E, Watch>,
+        chip: &mut Chip<E, CyclesProbe>,
         has_ended: bool,
         see: &mut dyn FnMut(SeenCall<'_>),
     ) -> Result<(), String> {
@@ -106,11 +105,12 @@ impl CallLog {
             let words: Result<Vec<u64>, String> =
                 (0..bytes / 8).map(|n| word(mem, at + 8 * n)).collect();
             self.taken += 1;
-            let reads = chip.probe_mut().reads.pop_front();
+            let watch: &mut Watch = chip.probe_mut().probe_mut();
+            let reads = watch.reads.pop_front();
             let reads = reads.ok_or("a sample that nothing has read")?;
             self.waiting.push_back((words?, reads));
         }
-        self.give(chip.probe_mut(), has_ended, see);
+        self.give(chip.probe_mut().probe_mut(), has_ended, see);
         if has_ended {
             self.left(memory(chip.process_mut())?, see)?;
         }
@@ -178,7 +178,7 @@ impl CallLog {
         let step = place_bytes(self.signals).unwrap_or(bytes);
         let behind = |place: u64| CALLS + (place + step - CALLS) % bytes;
         let (mut at, end, mut callers) = (behind(word(mem, LIMIT)?), word(mem, TOP)?, Vec::new());
-        // The observer may be at it.
+        // The observer may be reading this stretch of the ring: it has found `since` calls of it.
         let mut known = match end == self.limit {
             true => self.since,
             false => 0,

@@ -1,22 +1,21 @@
 //! Observers that are held up.
 
-use hps_pipeline::core::Chip;
+use hps_pipeline::core::{Chip, CyclesProbe};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::random::Random;
 
 use super::Disturbance;
-use super::watch::Watch;
 
-/// When an observer is held up, and when it was.
+/// Times at which an observer is held up: those to come, and those that were.
 pub(super) struct Holds {
     processor: usize,
     disturbance: Option<Disturbance>,
     random: Random,
-    /// Instructions of all contexts at which it is held up next.
+    /// Instructions of all contexts at which the observer is held up next.
     next: u64,
     /// Instructions of all contexts that have been asked for.
     asked: u64,
-    /// The cycles in which it was held up.
+    /// The cycles in which the observer was held up.
     pub at: Vec<u64>,
 }
 
@@ -41,7 +40,7 @@ impl Holds {
         }
     }
 
-    /// How many instructions of at most so many run before it is held up.
+    /// Number of instructions, at most `most`, that run before the observer is held up.
     pub fn before_next(&mut self, most: u64) -> u64 {
         let run = match self.disturbance {
             Some(_) => most.min(self.next - self.asked).max(1),
@@ -51,8 +50,8 @@ impl Holds {
         run
     }
 
-    /// Instructions that have run.
-    pub fn come_to<E: DecodeEditor>(&mut self, chip: &mut Chip<E, Watch>) {
+    /// Holds the observer up if the instructions asked for have come to the next time.
+    pub fn come_to<E: DecodeEditor>(&mut self, chip: &mut Chip<E, CyclesProbe>) {
         let Some(disturbance) = self.disturbance else {
             return;
         };

@@ -46,7 +46,7 @@ pub use watch::{Reads, Reckoning};
 use hps_pipeline::config::MachineConfig;
 use hps_sim_core::os::PID;
 
-/// Where the observer runs.
+/// Place of the observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placement {
     /// On the second context of the program's core.
@@ -56,7 +56,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Where there is no such context, and why.
+    /// Text that says which contexts the machine lacks, and why.
     pub(crate) fn lacking(self) -> &'static str {
         match self {
             Placement::Smt => "on the core of the program (chip.contexts is 1)",
@@ -76,7 +76,7 @@ impl Placement {
     }
 }
 
-/// What the observer reads.
+/// Signals that the observer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Signals {
     /// The tag alone, into a histogram in the observer's memory.
@@ -87,15 +87,15 @@ pub enum Signals {
         /// Counters in each sample, 0 to 3.
         counters: usize,
     },
-    /// As [`Signals::Samples`], of what the thread on the program's context shows by itself: a program with `hps_shim.h`
-    /// and [`shown::VARIABLE`] in its environment.
+    /// The signals of [`Signals::Samples`], as the thread on the program's context shows them by itself: a program with
+    /// `hps_shim.h` and [`shown::VARIABLE`] in its environment.
     Shown {
-        /// Counters of the hardware in each sample, as there.
+        /// Counters of the hardware in each sample, as in [`Signals::Samples`].
         counters: usize,
-        /// Counters of the program's own in each sample, behind those: bit 0 stands for the first one. There are at most
-        /// three counters together.
+        /// Set of the program's own counters in each sample, behind those of the hardware: bit 0 stands for the first
+        /// one. A sample has at most three counters together.
         own: u8,
-        /// Also the tag stack, up to so many of its outermost entries, up to [`MOST_ENTRIES`]; 0: no stack.
+        /// Entries of the tag stack in each sample, outermost first, up to [`MOST_ENTRIES`]; 0: no stack.
         depth: usize,
     },
     /// Stamps and counters, and the calling context from the tag stack (`call_stack.dise`).
@@ -105,9 +105,9 @@ pub enum Signals {
         /// The innermost tags, at most so many, up to [`DEEPEST`].
         depth: usize,
     },
-    /// Calls on the tag stack (`call_stack.dise`) that nobody has seen yet.
+    /// Calls on the tag stack (`call_stack.dise`) that the observer has not seen yet.
     NewCalls {
-        /// So many from the top; none: all.
+        /// Depth from the top of the stack; `None`: all of it.
         depth: Option<u64>,
     },
     /// Calls out of a ring (`call_pairs.dise`), once it is full.
@@ -123,7 +123,7 @@ pub enum Signals {
 }
 
 impl Signals {
-    /// Whether it reads what calls and returns write.
+    /// Whether the observer reads records of calls and returns.
     pub(crate) fn is_of_calls(self) -> bool {
         !matches!(
             self,
@@ -142,49 +142,49 @@ pub const MOST_RING_BYTES: u64 = 4 << 20;
 /// The words of a tag stack as the observer read them ([`Signals::Shown`]), in the order of its reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackRead<'a> {
-    /// The word that says how deep it is.
+    /// The word with the stack's depth.
     pub word: u64,
     /// The tag.
     pub tag: u64,
-    /// The outermost entries; what stands behind those that there were is of older samples.
+    /// The outermost entries. Words beyond the stack's depth are of older samples.
     pub entries: &'a [u64],
-    /// The tag again.
+    /// The tag, read once more.
     pub tag_after: u64,
-    /// The word again.
+    /// The word with the depth, read once more.
     pub word_after: u64,
 }
 
-/// What the observer does between two samples.
+/// Pause of the observer between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Throttle {
-    /// Nothing.
+    /// No pause.
     None,
     /// Turns of an empty loop.
     Spin(u64),
-    /// It sleeps so many cycles: its context is free meanwhile.
+    /// A sleep of so many cycles, during which the observer's context is free.
     Sleep(u64),
 }
 
 /// An observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Observer {
-    /// Where it runs.
+    /// Place of the observer.
     pub placement: Placement,
-    /// What it reads.
+    /// Signals that the observer reads.
     pub signals: Signals,
-    /// What slows it down.
+    /// Pause between two samples.
     pub throttle: Throttle,
 }
 
-/// What holds the observer up, as interrupts of its processor would: at random times it stands still for a while.
+/// Holds of the observer, as interrupts of its processor would cause: at random times it stands still for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Disturbance {
-    /// Instructions of all contexts from one time to the next, in the mean; they are uniform from half to one and a half
-    /// of that.
+    /// Instructions of all contexts from one hold to the next, in the mean; the distances are uniform from half to one
+    /// and a half of the mean.
     pub every_instructions: u64,
-    /// Cycles each time.
+    /// Cycles of a hold.
     pub cycles: u64,
-    /// What the times are drawn with.
+    /// Seed of the random times.
     pub seed: u64,
 }
 
@@ -204,8 +204,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Whether a process other than that of the observed program was on the program's context, as the word of the thread
-    /// says: a child, whose tags and counts are not the program's.
+    /// Whether a process other than the observed program's was on the program's context, as the word of the thread
+    /// says. Tags and counts of such a child are not the program's.
     #[must_use]
     pub fn is_apart(&self) -> bool {
         let process = (self.thread >> 32) as u32;

@@ -1,24 +1,22 @@
 //! A chip whose clock and prefetchers are switched while it runs, by what the observer has sampled.
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Chip, OperatingPoint};
+use hps_pipeline::core::{Chip, CyclesProbe, OperatingPoint};
 use hps_sim_core::editor::DecodeEditor;
 
-use super::watch::Watch;
-
-/// What switching costs.
+/// Cost of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operating {
-    /// So long no context fetches after the clock has changed, in nanoseconds. Prefetchers are switched at once.
+    /// Nanoseconds after a change of the clock in which no context fetches. Prefetchers are switched at once.
     pub clock_switch_ns: u64,
 }
 
-/// The chip goes on at another operating point.
+/// A switch of the chip to another operating point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// From this cycle on.
+    /// The first cycle at the new point.
     pub cycle: u64,
-    /// The other point.
+    /// The new point.
     pub point: OperatingPoint,
 }
 
@@ -26,7 +24,7 @@ pub struct Switch {
 pub(super) struct Operated {
     operating: Operating,
     now: OperatingPoint,
-    /// All changes.
+    /// All switches, in order.
     pub switches: Vec<Switch>,
 }
 
@@ -39,10 +37,10 @@ impl Operated {
         }
     }
 
-    /// Switches the chip, unless it is there already.
+    /// Switches the chip, unless it is at this point already.
     pub fn switch<E: DecodeEditor>(
         &mut self,
-        chip: &mut Chip<E, Watch>,
+        chip: &mut Chip<E, CyclesProbe>,
         machine: &MachineConfig,
         point: OperatingPoint,
     ) {

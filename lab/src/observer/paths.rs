@@ -1,7 +1,7 @@
-//! The tag stack that a program shows by itself: what stood there in each cycle, and how long.
+//! Tag stacks that a program shows by itself: the path in each cycle, and the time under each path.
 //!
-//! A push stores its depth, its entry and its tag, a pop its depth and its tag (`hps_shim.h`). The stack is what it has
-//! become when the tag is there: between these stores it is still the one before.
+//! A push stores its depth, its entry and its tag, a pop its depth and its tag (`hps_shim.h`). The path changes when
+//! the tag is stored: between these stores the old path still holds.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::tally::Spent;
 
 /// Entries of a slot's stack.
 pub const STACK: usize = 224;
-/// Stands for entries beyond those that a slot can show, as in the native backend.
+/// Entry that stands for those beyond the slot's last one, as in the native backend.
 pub const DEEPER: u64 = u64::MAX - 1;
 
-/// The path of a thread that shows nothing.
+/// Path of a thread that shows no tag.
 const NOTHING: [u64; 1] = [0];
 
-/// The stack of one slot, as its words are.
+/// The words of a slot's stack.
 #[derive(Clone, Debug)]
 pub(super) struct Image {
-    /// The word that says how deep it is.
+    /// The word with the stack's depth.
     pub depth: u64,
     pub entries: Box<[u64; STACK]>,
 }
@@ -35,19 +35,19 @@ impl Default for Image {
     }
 }
 
-/// Stacks by cycle, of the thread on the program's first context. A path is the entries, outermost first, and what the
-/// thread is in last, if that is not the last entry.
+/// Paths by cycle, of the thread on the program's first context. A path has the entries of the stack, outermost first,
+/// and behind them the thread's tag, if it differs from the last entry.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     known: FxHashMap<Arc<[u64]>, usize>,
-    /// All paths that there were, with the work done there.
+    /// All paths that have occurred, with the work done under each.
     all: Vec<(Arc<[u64]>, Spent)>,
-    /// Cycles of changes, and the paths that came.
+    /// Cycles of changes, and the path that each led to.
     changes: VecDeque<(u64, usize)>,
-    /// The path before the first of them.
+    /// The path before the first change.
     before: usize,
     now: usize,
-    /// When the path changed last: cycle and instructions.
+    /// Time of the last change: cycle and instructions.
     since: (u64, u64),
 }
 
@@ -68,7 +68,7 @@ impl Paths {
         self.all.len() - 1
     }
 
-    /// The tag has been stored, or another thread has come, when so many instructions had committed.
+    /// Updates the path when a tag has been stored or another thread has come, after so many committed instructions.
     pub(super) fn change(&mut self, cycle: u64, instructions: u64, tag: u64, image: &Image) {
         let depth = image.depth as u32 as usize;
         let mut path = match tag {
@@ -96,13 +96,13 @@ impl Paths {
         self.since = (cycle, instructions);
     }
 
-    /// The program has come to its end: all paths with the work done there.
+    /// Ends the last path with the program. Gives all paths with the work done under each.
     pub(super) fn finish(mut self, cycle: u64, instructions: u64) -> Vec<(Arc<[u64]>, Spent)> {
         self.spend(cycle, instructions);
         self.all
     }
 
-    /// Whether the stack was this path at any time from a cycle to another one.
+    /// Whether the stack had this path in any cycle from `from` to `to`.
     #[must_use]
     pub fn ever(&self, path: &[u64], from: u64, to: u64) -> bool {
         let Some(number) = self.known.get(path) else {
@@ -142,7 +142,7 @@ mod tests {
         paths.change(10, 100, 7, &image);
         (image.depth, image.entries[1]) = (2, 8);
         paths.change(15, 120, 8, &image);
-        // The program says by itself what it is in, below what it has pushed.
+        // The program sets its tag without a push: the path has the tag behind the entries.
         paths.change(18, 130, 9, &image);
         image.depth = 1;
         paths.change(30, 150, 7, &image);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hps_pipeline::core::{Chip, CoreStats, Counted, Finished, OperatingPoint};
+use hps_pipeline::core::{Chip, CoreStats, Counted, CyclesProbe, Finished, OperatingPoint};
 use hps_pipeline::memsys::MemoryStats;
 use hps_sim_core::bus::Bus;
 use hps_sim_core::isa::Isa;
@@ -33,11 +33,11 @@ use crate::loops::ChipLoop;
 use crate::mode::Timed;
 use crate::provenance::Provenance;
 
-/// Instructions of all contexts between two looks at the ring. No observer takes as many samples meanwhile as the ring
+/// Instructions of all contexts between two looks at the ring. An observer takes fewer samples in them than the ring
 /// has places.
 const STRETCH: u64 = 1500;
 
-/// What a run with an observer left behind.
+/// Results of a run with an observer.
 #[derive(Debug)]
 pub struct Observed {
     /// Why the run ended.
@@ -55,23 +55,23 @@ pub struct Observed {
     pub observed_cycles: u64,
     /// Samples that the observer took.
     pub samples: u64,
-    /// What the program did by call, where calls are observed.
+    /// Work of the program by call, where calls are observed.
     pub tally: Tally,
-    /// Calls in the ring whose caller it does not tell ([`Signals::CallSequence`]).
+    /// Calls in the ring whose caller is not in it ([`Signals::CallSequence`]).
     pub orphans: u64,
-    /// What the program has shown by itself ([`Signals::Shown`]); `None` if it has shown nothing.
+    /// Signals that the program has shown by itself ([`Signals::Shown`]); `None` if it has shown none.
     pub shown: Option<Shown>,
     /// The cycles in which the observer was held up ([`Disturbance`]).
     pub held_at: Vec<u64>,
     /// Other operating points of the chip, in order ([`Lab::observe_and_operate`]).
     pub switches: Vec<Switch>,
-    /// What each context counted, by processor.
+    /// Counters of each context, by processor.
     pub contexts: Vec<Counted>,
     /// The observer's processor.
     pub processor: usize,
     /// Host time, in seconds.
     pub host_seconds: f64,
-    /// What determined the run.
+    /// Provenance of the run.
     pub provenance: Provenance,
 }
 
@@ -87,18 +87,18 @@ impl Observed {
         }
     }
 
-    /// What the observer's context counted.
+    /// Counters of the observer's context.
     #[must_use]
     pub fn observer(&self) -> &CoreStats {
         &self.contexts[self.processor].stats
     }
 
-    /// What the caches of the observer's core counted.
+    /// Counters of the caches of the observer's core.
     #[must_use]
     pub fn observer_memory(&self) -> &MemoryStats {
         let core = self.contexts[self.processor].context.core;
         let first = self.contexts.iter().find(|one| one.context.core == core);
-        // Each core has a first context, and that comes first.
+        // The list has a core's first context before its other ones.
         &first.unwrap_or(&self.contexts[self.processor]).memory
     }
 
@@ -111,7 +111,7 @@ impl Observed {
 
 impl<I> Lab<'_, Timed<'_>, I, NoProbe>
 where
-    I: Install<Editor: ChipLoop<Watch>>,
+    I: Install<Editor: ChipLoop<CyclesProbe>>,
 {
     /// Runs to the end of the program or to the limit, with an observer beside it. `see` is given each sample, when its
     /// parts were read, and what the program had done by then.
@@ -241,7 +241,7 @@ where
         if let Signals::Shown { depth: 1.., .. } = observer.signals {
             watch.reckoning.paths = Some(Paths::new());
         }
-        let chip = Chip::of_processors(&machine, process, editor, watch);
+        let chip = Chip::of_processors(&machine, process, editor, CyclesProbe::new(watch));
         let mut chip = chip.map_err(|reason| LabError::NotTogether {
             machine: machine.name.clone(),
             reason,
@@ -259,11 +259,12 @@ where
         let mut log = CallLog::new(observer.signals, stamps_are_short);
         let mut holds = Holds::new(aside.disturbance(), processor);
         let stop = loop {
-            let left = limit - chip.probe().all_instructions();
-            // The observer's instructions count, too.
+            let left = limit - chip.probe().probe::<Watch>().all_instructions();
+            // The stretch counts the observer's instructions, too.
             let stop = ChipLoop::run_chip(&mut chip, holds.before_next(STRETCH).min(left));
             holds.come_to(&mut chip);
-            let has_ended = stop != Stop::Limit || chip.probe().all_instructions() >= limit;
+            let has_ended =
+                stop != Stop::Limit || chip.probe().probe::<Watch>().all_instructions() >= limit;
             let seen = match observer.signals {
                 Signals::Tag => ring.count_only(&mut chip),
                 Signals::Samples { .. } | Signals::Shown { .. } => {
@@ -291,14 +292,15 @@ where
         let orphans = orphans.map_err(LabError::Observer)?;
         let Finished {
             process,
-            mut probe,
+            probe,
             stats,
             cpi,
             memory,
             others,
             ..
         } = chip.finish();
-        // A run ends with its last process, and shows the first one then.
+        let mut probe: Watch = probe.into_probe();
+        // A run ends with its last process. `finish` then returns the first one.
         let was_last = match stop {
             Stop::Limit => is_there,
             _ => probe.is_last,
@@ -341,7 +343,7 @@ where
     }
 }
 
-/// What happens beside the observation.
+/// Events beside the observation: holds of the observer, or switches of the chip.
 enum Aside {
     Nothing,
     Disturbance(Disturbance),
@@ -364,7 +366,7 @@ impl Aside {
     }
 }
 
-/// A sample that the observer took, and what is known of it.
+/// A sample that the observer took, with its stack and the truth about it.
 struct Taken<'a> {
     sample: Sample,
     stack: Option<StackRead<'a>>,
@@ -372,23 +374,23 @@ struct Taken<'a> {
     reckoning: &'a Reckoning,
 }
 
-/// Whoever is given the samples; the answer is where the chip is switched to.
+/// Consumer of samples. Its answer is the operating point that the chip is switched to, if any.
 type See<'a> = dyn FnMut(&Taken<'_>) -> Option<OperatingPoint> + 'a;
 
-/// The ring of samples, as far as it has been read.
+/// Reader of the ring of samples: the samples taken so far, and what they ask for.
 struct Ring {
     taken: u64,
-    /// Stamps have 32 bits, as `rpcc` gives them.
+    /// True if stamps have 32 bits, as `rpcc` gives them.
     stamps_are_short: bool,
-    /// What the last sample wants the chip to be switched to.
+    /// Operating point that the last sample asks for.
     wanted: Option<OperatingPoint>,
 }
 
 impl Ring {
-    /// Gives all new samples away.
+    /// Gives all new samples to `see`.
     fn empty<E: hps_sim_core::editor::DecodeEditor>(
         &mut self,
-        chip: &mut Chip<E, Watch>,
+        chip: &mut Chip<E, CyclesProbe>,
         signals: Signals,
         see: &mut See<'_>,
     ) -> Result<(), String> {
@@ -428,7 +430,7 @@ impl Ring {
                 tag,
             };
             self.taken += 1;
-            let watch = chip.probe_mut();
+            let watch: &mut Watch = chip.probe_mut().probe_mut();
             let reads = watch
                 .reads
                 .pop_front()
@@ -444,7 +446,7 @@ impl Ring {
                 reckoning: &watch.reckoning,
             });
             self.wanted = wanted.or(self.wanted);
-            // The next sample asks about the interval that begins here.
+            // The interval of the next sample begins at this sample's start.
             watch.forget(reads.start);
         }
         Ok(())
@@ -453,9 +455,9 @@ impl Ring {
     /// Counts the samples of an observer that only tallies.
     fn count_only<E: hps_sim_core::editor::DecodeEditor>(
         &mut self,
-        chip: &mut Chip<E, Watch>,
+        chip: &mut Chip<E, CyclesProbe>,
     ) -> Result<(), String> {
-        let watch = chip.probe_mut();
+        let watch: &mut Watch = chip.probe_mut().probe_mut();
         self.taken += watch.reads.len() as u64;
         if let Some(last) = watch.reads.back().copied() {
             watch.forget(last.tag);
@@ -465,7 +467,7 @@ impl Ring {
     }
 }
 
-/// The observer's memory, wherever it is: another process may have the turn, and the observed program may have ended.
+/// The observer's memory. Another process may be on the processor, and the observed program may have ended.
 pub(super) fn memory(process: &mut Process) -> Result<&mut Memory, String> {
     let memory = process.observed_memory();
     memory.ok_or_else(|| "the memory of the observer is no more".to_string())

@@ -1,17 +1,17 @@
-//! What a program shows by itself, through `hps_shim.h`: where that lies, and what stands there.
+//! Layout of the tags and counters that a program shows by itself through `hps_shim.h`, and a reader of them.
 //!
-//! The program makes its region as under any kernel (`HPS_SHIM_REGION=self`), at an address that nobody knows before. The
-//! laboratory looks for it between two stretches of the run, and tells the observer where the slot of each thread is, in a
-//! table by the low bits of the thread's number: "moving addresses are told to the observer now and then" (SHIM, section
-//! 3). What a thread shows before its slot is known counts as nothing, for the observer and in the truth. Threads that
-//! live at the same time and share these bits share a place of the table, and the last one has it.
+//! The program makes its region as under any kernel (`HPS_SHIM_REGION=self`), at an address that is not known before.
+//! The lab looks for it between two stretches of the run, and tells the observer where the slot of each thread is, in a
+//! table by the low bits of the thread's number: "moving addresses are told to the observer now and then" (SHIM,
+//! section 3). Tags of a thread before its slot is known count as no tag, for the observer and in the truth. Threads
+//! that live at the same time and share these bits share a place of the table, and the last one has it.
 //!
 //! The layout is that of `shim/include/hps_shim.h`; a test of `hps-experiments` compares it with the native backend's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hps_pipeline::core::Chip;
+use hps_pipeline::core::{Chip, CyclesProbe};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::memory::Memory;
 
@@ -27,25 +27,25 @@ pub const VARIABLE: (&str, &str) = ("HPS_SHIM_REGION", "self");
 pub const MAGIC: u64 = 0x314d_4948_5353_5048;
 /// The version of the layout, in the word behind [`MAGIC`].
 pub const VERSION: u32 = 2;
-/// Where the number of slots stands that were taken so far.
+/// Offset of the number of slots that were taken so far.
 pub const THREADS_AT: u64 = 36;
-/// Where the number of threads stands that found no slot; that of names that found no place follows.
+/// Offset of the number of threads that found no slot. The number of names that found no place follows.
 pub const REFUSED_AT: u64 = 40;
-/// Where the first slot begins.
+/// Offset of the first slot.
 pub const SLOTS_AT: u64 = 4096;
 /// Slots.
 pub const SLOTS: usize = 64;
 /// Bytes of a slot, whose first word is the tag.
 pub const SLOT_BYTES: u64 = 2048;
-/// Where in a slot it stands whether a thread has it, 1 if so; the thread's number follows.
+/// Offset in a slot of the word that is 1 while a thread has the slot. The thread's number follows.
 pub const LIVE_AT: u64 = 128;
-/// Where in a slot the first of 8 counters stands.
+/// Offset in a slot of the first of 8 counters.
 pub const COUNTERS_AT: u64 = 192;
 /// Counters of a slot.
 pub const COUNTERS: usize = 8;
-/// Where in a slot the outermost entry of the stack stands.
+/// Offset in a slot of the outermost entry of the stack.
 pub const STACK_AT: u64 = 256;
-/// Where the first name begins.
+/// Offset of the first name.
 pub const NAMES_AT: u64 = SLOTS_AT + SLOTS as u64 * SLOT_BYTES;
 /// Names.
 pub const NAMES: usize = 4096;
@@ -63,11 +63,11 @@ pub fn own_counters(set: u8) -> impl Iterator<Item = usize> {
     (0..COUNTERS).filter(move |number| set >> number & 1 != 0)
 }
 
-/// What a program has shown when it ended.
+/// Tags, names and threads that a program has shown when it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Paths of the tag stack, outermost tags first, with the work done there, if stacks are observed. What was done
-    /// under no tag has the path of tag 0 alone.
+    /// Paths of the tag stack, outermost tags first, with the work done under each, if stacks are observed. Work under
+    /// no tag has the path of tag 0 alone.
     pub paths: Vec<(Arc<[u64]>, Spent)>,
     /// Texts of small tags.
     pub names: BTreeMap<u64, String>,
@@ -79,20 +79,20 @@ pub struct Shown {
     pub names_refused: u32,
 }
 
-/// The region of the program, as far as the laboratory knows it.
+/// The region of the program, as far as the lab knows it.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
     region: Option<u64>,
-    /// The layout of memory when it was looked for.
+    /// Epoch of the memory's layout at the last search for the region.
     epoch: u64,
-    /// Threads and their slots in the table.
+    /// Threads of the slots in the table, by slot.
     told: Vec<u32>,
 }
 
 impl Finder {
     /// Looks for the region and for slots that were taken or given back, and tells the observer.
-    pub fn look<E: DecodeEditor>(&mut self, chip: &mut Chip<E, Watch>) -> Result<(), String> {
-        // A program that has ended shows nothing any more.
+    pub fn look<E: DecodeEditor>(&mut self, chip: &mut Chip<E, CyclesProbe>) -> Result<(), String> {
+        // A program that has ended has no memory to read.
         let Some(process) = chip.process_mut().observed_guest() else {
             return Ok(());
         };
@@ -106,7 +106,7 @@ impl Finder {
                 (self.region, self.told) = (found, Vec::new());
                 set(&mut process.mem, SLOT_TABLE, &[TAG; SLOT_PLACES as usize])?;
                 let cycle = chip.stats().cycles;
-                let watch = chip.probe_mut();
+                let watch: &mut Watch = chip.probe_mut().probe_mut();
                 watch.shown.begin(found);
                 watch.show(cycle, true);
             }
@@ -145,14 +145,14 @@ impl Finder {
                 }
             }
             let cycle = chip.stats().cycles;
-            let watch = chip.probe_mut();
+            let watch: &mut Watch = chip.probe_mut().probe_mut();
             watch.shown.slot_is_of(slot, tid, words, image);
             watch.show(cycle, true);
         }
         Ok(())
     }
 
-    /// What stands in the region when the program has ended.
+    /// Reads the region when the program has ended.
     pub fn finish(&self, mem: &Memory) -> Option<Shown> {
         let region = self.region.filter(|at| is_region(mem, *at))?;
         let mut shown = Shown {
@@ -203,13 +203,12 @@ fn half(mem: &Memory, at: u64) -> u32 {
     }
 }
 
-/// The truth about it: what the slots hold, by the stores that have committed, and which one is of the thread on the
-/// program's context.
+/// The true words of the slots, by the stores that have committed, and the slot of the thread on the program's context.
 #[derive(Clone, Debug)]
 pub struct Slots {
-    /// Where the first slot begins; 0 without a region.
+    /// Address of the first slot; 0 without a region.
     first: u64,
-    /// Tag and counters, and the stack, of each slot; nothing in the last one, which is of threads that have none.
+    /// Tag, counters and stack of each slot. The last element is empty: it stands for threads without a slot.
     all: Vec<(Words, Image)>,
     threads: Vec<u32>,
     /// The thread on the context, and its slot.
@@ -228,7 +227,7 @@ impl Slots {
         }
     }
 
-    /// The program has a region from now on, or none any more.
+    /// Replaces the region of the program; `None` if it has none any more.
     fn begin(&mut self, region: Option<u64>) {
         let thread = self.thread;
         *self = Slots::none();
@@ -253,12 +252,13 @@ impl Slots {
         self.current = found.unwrap_or(self.threads.len());
     }
 
-    /// What the thread on the context shows.
+    /// The words that the thread on the context shows.
     pub(super) fn now(&self) -> &(Words, Image) {
         &self.all[self.current]
     }
 
-    /// An instruction of the program's first context commits: whether it is of another thread than the one before it.
+    /// Notes the thread of an instruction that commits on the program's first context. Gives whether it is another
+    /// thread than that of the instruction before it.
     #[inline]
     pub(super) fn turn_to(&mut self, thread: u32) -> bool {
         if thread == self.thread {
@@ -269,7 +269,7 @@ impl Slots {
         true
     }
 
-    /// A store is seen. `Some`: it is one of the words that the thread on the context shows, 0 its tag.
+    /// Notes a store. Gives the number of the word if it is one that the thread on the context shows; 0 is its tag.
     #[inline]
     pub(super) fn stored(&mut self, addr: u64, value: u64) -> Option<usize> {
         let offset = addr.wrapping_sub(self.first);

@@ -1,8 +1,8 @@
-//! Which calls were under way in each cycle.
+//! Calls under way in each cycle.
 //!
-//! A call is under way from its commit to the commit of its return. What productions write about it is in memory a few
-//! instructions earlier, so that a reader may know what has yet to commit: whoever asks about a time is answered with the
-//! state behind it, too.
+//! A call is under way from its commit to the commit of its return. Productions write their records of it into memory a
+//! few instructions earlier, so that a reader may know of calls that have yet to commit. Questions about a time are
+//! therefore answered with the state behind it, too.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Functions {
 pub struct Active {
     /// The function that was called.
     pub called: Function,
-    /// The function that runs: the same, or that of the last tail call behind it.
+    /// The function that runs: the called one, or the target of the last tail call out of it.
     pub runs: Function,
 }
 
@@ -61,7 +61,7 @@ impl Active {
     }
 }
 
-/// A call with what ends it.
+/// A call, with the address and the stack pointer of the return that ends it.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     active: Active,
@@ -69,30 +69,30 @@ struct Frame {
     stack_pointer: u64,
 }
 
-/// A call begins, some end, or a tail call takes the place of one.
+/// A change of the calls under way: a call begins, calls end, or a tail call replaces a call's function.
 #[derive(Clone, Debug)]
 enum Change {
     Begins(Function),
-    /// The innermost last.
+    /// The calls that end, the innermost last.
     End(Vec<Active>),
-    /// From one function to another.
+    /// The function that jumps, and the target.
     Jumps(Function, Function),
 }
 
 /// The calls under way, now and since the earliest cycle that can be asked about.
 #[derive(Clone, Debug)]
 pub struct CallStack {
-    /// Where everything is called from that no call is around.
+    /// The function that runs outside of all calls.
     bottom: Function,
     frames: Vec<Frame>,
-    /// Calls as they were before the first change that is kept.
+    /// Calls under way before the first change in `changes`.
     earlier: Vec<Active>,
     changes: VecDeque<(u64, Change)>,
     pub functions: Functions,
 }
 
 impl CallStack {
-    /// The program begins at `entry`.
+    /// The calls under way when the program begins at `entry`: none.
     pub fn new(mut functions: Functions, entry: u64) -> CallStack {
         let bottom = functions.at(entry);
         CallStack {
@@ -104,13 +104,13 @@ impl CallStack {
         }
     }
 
-    /// How many calls are under way.
+    /// Number of calls under way.
     pub fn depth(&self) -> usize {
         self.frames.len()
     }
 
-    /// The function around the innermost one, and the innermost one: the beginning of the program around all calls, and
-    /// [`ELSEWHERE`] around that.
+    /// The second innermost function and the innermost one. The beginning of the program is around all calls, and
+    /// [`ELSEWHERE`] around the beginning.
     pub fn innermost(&self) -> (Function, Function) {
         let function = |from_top: usize| match self.frames.len().checked_sub(from_top) {
             Some(at) => self.frames[at].active.runs,
@@ -120,7 +120,7 @@ impl CallStack {
         (function(2), function(1))
     }
 
-    /// A taken call, return or jump of the program commits; whether calls under way have changed.
+    /// Notes a taken call, return or jump that commits. Gives whether calls under way have changed.
     pub fn commit(&mut self, commit: &Commit) -> bool {
         let change = match commit.class {
             OpClass::Call | OpClass::CallIndirect => {
@@ -148,7 +148,8 @@ impl CallStack {
                 let ends = |frame: &Frame| frame.stack_pointer <= commit.stack_pointer;
                 let first = match self.frames.last() {
                     Some(last) if last.returns_to == commit.target => self.frames.len() - 1,
-                    // To elsewhere: `longjmp` or a signal's end. What lies above the frame of the target has ended.
+                    // The return goes elsewhere: `longjmp` or a signal's end. Frames above that of the target have
+                    // ended.
                     _ => {
                         let stays = self.frames.iter().rposition(|frame| !ends(frame));
                         stays.map_or(0, |last| last + 1)
@@ -170,7 +171,7 @@ impl CallStack {
         self.changes.back().is_some_and(|(of, _)| *of > cycle)
     }
 
-    /// Nothing before a cycle will be asked for any more.
+    /// Forgets changes before a cycle. Questions may only be about later ones.
     pub fn forget(&mut self, cycle: u64) {
         while let Some((of, _)) = self.changes.front()
             && *of < cycle
@@ -181,13 +182,13 @@ impl CallStack {
         }
     }
 
-    /// Nothing that has happened will be asked for.
+    /// Forgets all changes.
     pub fn forget_all(&mut self) {
         self.forget(u64::MAX);
     }
 
-    /// Whether the calls under way, the innermost last, were such at some time from one cycle to the state
-    /// behind another.
+    /// Whether `is_such` holds for the calls under way, the innermost last, in any state from cycle `from` to the first
+    /// one behind cycle `to`.
     pub fn ever(&mut self, from: u64, to: u64, mut is_such: impl FnMut(&[Active]) -> bool) -> bool {
         self.forget(from);
         let mut applied = 0;

@@ -17,7 +17,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Adds some.
+    /// Adds time and work.
     pub fn add(&mut self, more: Spent) {
         self.cycles += more.cycles;
         self.instructions += more.instructions;
@@ -29,17 +29,18 @@ impl Spent {
 pub struct Tally {
     /// Calls, by site and target.
     pub calls: FxHashMap<(u64, u64), u64>,
-    /// Time by the two innermost functions, the outer one first, by their places in the list of symbols. Around all calls
-    /// is the beginning of the program; code without a symbol, and what is around the beginning, is `usize::MAX`.
+    /// Time by the two innermost functions, the outer one first, by their places in the list of symbols. Around all
+    /// calls is the beginning of the program. `usize::MAX` stands for code without a symbol, and for the code around
+    /// the beginning.
     pub by_call: FxHashMap<(Function, Function), Spent>,
-    /// Time by how many calls were under way.
+    /// Time by number of calls under way.
     pub by_depth: Vec<Spent>,
-    /// When calls under way changed last: cycle and instructions.
+    /// Time of the last change of the calls under way: cycle and instructions.
     last: (u64, u64),
 }
 
 impl Tally {
-    /// A call, return or jump of the program commits.
+    /// Notes a call, return or jump of the program that commits.
     pub fn commit(&mut self, commit: &Commit, stack: &mut CallStack, instructions: u64) {
         if matches!(commit.class, OpClass::Call | OpClass::CallIndirect) {
             *self.calls.entry((commit.pc, commit.target)).or_default() += 1;
@@ -50,7 +51,7 @@ impl Tally {
         }
     }
 
-    /// The program has come to its end.
+    /// Ends the last stretch with the program.
     pub fn finish(&mut self, stack: &CallStack, at: (u64, u64)) {
         self.spend(stack.innermost(), stack.depth(), at);
     }

@@ -1,4 +1,4 @@
-//! When each part of a sample was read, and what the program had done by then.
+//! Times at which the parts of a sample were read, and the program's state at those times.
 //!
 //! A [`Watch`] is told of all commits of the chip in order of time. Of the observer it keeps the cycles in which the
 //! instructions of a sample were dispatched, since that is when they read. Of the program it keeps how many instructions
@@ -33,7 +33,7 @@ pub struct Reads {
     pub observer_instructions: u64,
 }
 
-/// The instructions that do so.
+/// Addresses of the observer's instructions that read the parts of a sample, and of the store that completes it.
 #[derive(Clone, Copy, Debug)]
 struct Marks {
     start: u64,
@@ -44,7 +44,7 @@ struct Marks {
     counted: u64,
 }
 
-/// A number that changes now and then, by cycle.
+/// A number by cycle, which changes now and then.
 #[derive(Clone, Debug, Default)]
 struct History {
     /// Cycles of changes, and the numbers that they led to.
@@ -104,22 +104,22 @@ const NO_PROGRAM: u64 = 0;
 /// The number of no thread.
 const NO_THREAD: u32 = 0;
 
-/// The number of the program that an observer comes with. There is none before its first instruction.
+/// The number of the observed program. Before its first instruction the number is 0.
 const OBSERVED: u64 = 1;
 
-/// What the program has done by cycle.
+/// State of the program by cycle.
 #[derive(Clone, Debug, Default)]
 pub struct Reckoning {
     /// Instructions that had committed.
     committed: History,
-    /// Where calls and returns went, or the tag of the program's own.
+    /// Target of the last call or return, or the program's own tag.
     went: History,
     /// The number of the program whose instructions commit on the processor of the program's first thread; none while that
     /// is idle.
     program: History,
     /// The program's own counters, if it shows them.
     own: [History; COUNTERS],
-    /// Its tag stack, if that is observed.
+    /// Tag stack of the program, if it is observed.
     pub(super) paths: Option<Paths>,
 }
 
@@ -130,33 +130,36 @@ impl Reckoning {
         self.committed.before(cycle)
     }
 
-    /// Where the program was before a cycle: where the last call or return had gone that had committed, 0 before the
-    /// first one; with [`Signals::Shown`](super::Signals), the tag that the thread on its first context showed.
+    /// Place of the program before a cycle: the target of the last call or return that had committed, 0 before the
+    /// first one. With [`Signals::Shown`](super::Signals), the tag that the thread on the program's first context
+    /// showed.
     #[must_use]
     pub fn place_before(&self, cycle: u64) -> u64 {
         self.went.before(cycle)
     }
 
-    /// What a counter of the program's own was before a cycle, of the thread on its first context.
+    /// Value of one of the program's own counters before a cycle, of the thread on its first context.
     #[must_use]
     pub fn own_before(&self, counter: usize, cycle: u64) -> u64 {
         let history = self.own.get(counter);
         history.map_or(0, |history| history.before(cycle))
     }
 
-    /// Its tag stack, of the thread on its first context; `None` if it is not observed.
+    /// Tag stacks of the thread on the program's first context; `None` if they are not observed.
     #[must_use]
     pub fn paths(&self) -> Option<&Paths> {
         self.paths.as_ref()
     }
 
-    /// Where the program was from `from` to before `to`, one place after the other, with the cycles that it was there.
+    /// Calls `see` for each place of the program from `from` to before `to`, in order, with the cycles that it was
+    /// there.
     pub fn each_place(&self, from: u64, to: u64, see: impl FnMut(u64, u64)) {
         self.went.each(from, to, see);
     }
 
-    /// Whether the last instruction before a cycle was one of the observed program, on the processor of its first thread, or
-    /// that was idle. Child processes, and programs that take the place of the observed one, have their turns there, too.
+    /// Whether the last instruction before a cycle, on the processor of the program's first thread, was one of the
+    /// observed program, or that processor was idle. Child processes, and programs that replace the observed one, run
+    /// there, too.
     #[must_use]
     pub fn is_of_program(&self, cycle: u64) -> bool {
         self.program.before(cycle) <= OBSERVED
@@ -221,11 +224,11 @@ pub struct Watch {
     pub reckoning: Reckoning,
     /// Calls that are under way, if calls are observed.
     pub stack: Option<CallStack>,
-    /// What the program did by call, if calls are observed.
+    /// Work of the program by call, if calls are observed.
     pub tally: Tally,
-    /// What the program shows by itself.
+    /// Words that the program shows by itself.
     pub shown: Slots,
-    /// Where the program is, its own tags say.
+    /// True if the program's own tags say its place.
     pub has_own_tags: bool,
     /// Instructions of the program, on all of its contexts.
     pub instructions: u64,
@@ -233,13 +236,13 @@ pub struct Watch {
     pub others: u64,
     /// The cycle in which the last instruction of the program committed.
     pub last_cycle: u64,
-    /// Whether no instruction of another program has committed since.
+    /// True if no instruction of another program has committed since `last_cycle`.
     pub is_last: bool,
     observer_instructions: u64,
 }
 
 impl Watch {
-    /// Knows the calls under way if it is given the functions of the program, and where that begins.
+    /// Watches the observer on a processor. `calls` has the program's functions and its entry, if calls are followed.
     pub fn new(observer: usize, code: &Code, calls: Option<(Functions, u64)>) -> Watch {
         let Code {
             start,
@@ -280,12 +283,12 @@ impl Watch {
         self.instructions + self.others
     }
 
-    /// Nothing before a cycle will be asked for any more.
+    /// Forgets the program's state before a cycle. Questions may only be about later ones.
     pub fn forget(&mut self, cycle: u64) {
         self.reckoning.forget(cycle);
     }
 
-    /// The thread on the program's first context shows something else from a cycle on.
+    /// Notes that the thread on the program's first context shows other words from a cycle on.
     #[cold]
     pub(super) fn show(&mut self, cycle: u64, is_tag: bool) {
         let (words, image): &(Words, _) = self.shown.now();
@@ -301,7 +304,7 @@ impl Watch {
         }
     }
 
-    /// An instruction of another program commits. What it shows is not the observed program's.
+    /// Notes a committed instruction of another program. Its thread shows none of the observed program's words.
     #[cold]
     fn pass_over(&mut self, commit: &Commit, is_first: bool) {
         self.others += u64::from(commit.origin == Origin::Program);
@@ -314,7 +317,7 @@ impl Watch {
     fn observe(&mut self, commit: &Commit) {
         self.observer_instructions += 1;
         let (marks, reading, read) = (self.marks, &mut self.reading, commit.dispatch_cycle);
-        // One instruction may do several of these, where a part is left out.
+        // An instruction may do several of these reads, where a part of a sample is left out.
         if commit.pc == marks.start {
             reading.start = read;
         }

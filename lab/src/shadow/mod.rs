@@ -35,7 +35,7 @@ pub use on_chip::{Alone, ChipRun, Following, OnChip, profiled_on_chip};
 pub use outcome::{End, ShadowOutcome};
 pub use timeline::Timeline;
 
-/// When shadows begin.
+/// Rules for the times at which shadows begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
     /// At a signal, if on average fewer shadows are alive than the load.
@@ -45,46 +45,46 @@ pub enum When {
         /// Time between two signals, in nanoseconds.
         period_ns: f64,
     },
-    /// At a signal, if the load allows it and the program has come into a phase that no shadow has seen: the time that
-    /// an instruction took since the last signal differs by more than a share from all phases that shadows have seen
-    /// often enough.
+    /// At a signal, if the load allows it and the program is in a phase that shadows have not seen often enough. Phases
+    /// differ if their times of an instruction differ by more than a share.
     Phase {
         /// Shadows that are alive on average, at most.
         load: f64,
         /// Time between two signals, in nanoseconds.
         period_ns: f64,
     },
-    /// At a signal, if the load allows it and shadows still see what no shadow before has seen: while they do not, more and
-    /// more signals are passed over. Profiles are not weighed anew: what fewer shadows see weighs less.
+    /// At a signal, if the load allows it and shadows still see edges that earlier shadows have not seen. While they
+    /// see none, more and more signals are passed over. Profiles are not weighed anew: stretches with fewer shadows
+    /// weigh less.
     Convergence {
         /// Shadows that are alive on average, at most.
         load: f64,
         /// Time between two signals, in nanoseconds.
         period_ns: f64,
     },
-    /// Each where the one before ended: the whole run is seen. Nothing is charged.
+    /// Each at the instruction where the shadow before it ended: the whole run is seen. No costs are charged.
     EndToEnd,
 }
 
-/// How a program is profiled by shadows.
+/// Settings of a run with shadows.
 #[derive(Clone, Debug)]
 pub struct ShadowOptions {
     /// Instructions of a shadow.
     pub sample: u64,
-    /// When shadows begin.
+    /// Rule for the times at which shadows begin.
     pub when: When,
-    /// What becomes of their system calls.
+    /// Policy of the shadows' system calls.
     pub policy: Arc<CompiledPolicy>,
-    /// What they cost.
+    /// Costs of shadows.
     pub costs: Costs,
     /// Tables of values.
     pub tables: TableShape,
-    /// Hot data streams, too: each shadow's references are a burst.
+    /// True if hot data streams are wanted, too: each shadow's references are a burst.
     pub streams: bool,
 }
 
 impl ShadowOptions {
-    /// Samples of so many instructions at a load, with the paper's policy, and signals twenty times in a sample.
+    /// Samples of so many instructions at a load, with the paper's policy, and twenty signals in the life of a shadow.
     #[must_use]
     pub fn at_load(load: f64, sample: u64) -> ShadowOptions {
         let costs = Costs::default();
@@ -140,7 +140,7 @@ pub fn profiled<'a>(
     Ok(outcome)
 }
 
-/// Like [`profiled`], of a program that may end in any way.
+/// Profiles a program by shadows as [`profiled`] does. The program may end in any way.
 ///
 /// # Errors
 /// The program cannot be loaded, or the host refuses memory.

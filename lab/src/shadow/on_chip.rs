@@ -1,10 +1,11 @@
 //! Shadows on other contexts of the chip that runs their parent.
 //!
 //! A shadow is a copy of the process ([`Chip::place_copy`]) on a context of its own: its fetches, loads and stores go
-//! through the caches and buses that it shares with its parent, and both pay for the pages that one of them writes while
-//! the other has them. What of that slows the parent down is measured against a run of the same chip without shadows, and
-//! not charged. What the operating system executes is not simulated: for a signal, for a fork and for a fault besides the
-//! copying of the page the parent's context is taken for as long as [`Costs`](hps_shadow::control::Costs) say.
+//! through the caches and buses that it shares with its parent, and both pay for the pages that one of them writes
+//! while the other has them. The parent's slowdown by this sharing is measured against a run of the same chip without
+//! shadows, and not charged. Instructions of the operating system are not simulated: for a signal, for a fork, and for
+//! a fault besides the copying of the page, the parent's context is taken for as long as
+//! [`Costs`](hps_shadow::control::Costs) say.
 //!
 //! Profiles need what each instruction computes, which the timed core does not tell. So each shadow has a *twin*: the
 //! same copy on the functional machine, with the probes. The shadow on the chip is held against it transfer by transfer
@@ -13,7 +14,9 @@
 use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Cause, Chip, CopyTerms, CpiStack, PageFaults, PipelineProbe};
+use hps_pipeline::core::{
+    Cause, Chip, CopyTerms, CpiStack, CyclesProbe, PageFaults, PipelineProbe,
+};
 use hps_pipeline::memsys::MemoryStats;
 use hps_shadow::Graphs;
 use hps_shadow::control::LoadController;
@@ -33,7 +36,7 @@ use crate::error::LabError;
 use crate::loops::ChipLoop;
 use crate::program::Program;
 
-/// A probe that holds a process against what shadows, or their twins, do.
+/// A probe that compares a process with its shadows, or a shadow with its twin.
 #[derive(Debug, Default)]
 pub struct Following(Comparisons);
 
@@ -52,24 +55,24 @@ impl PipelineProbe for Following {
     }
 }
 
-type ShadowedChip = Chip<NoEditor, Following>;
+type ShadowedChip = Chip<NoEditor, CyclesProbe>;
 
-/// What a program takes and causes on a chip.
+/// Cycles and counters of a program on a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ChipRun {
     /// Cycles.
     pub cycles: u64,
     /// Commit slots of the program's context by cause.
     pub cpi: CpiStack,
-    /// What its core and the shared levels counted.
+    /// Counters of the program's core and of the shared levels.
     pub memory: MemoryStats,
 }
 
-/// A program on a chip without shadows, where other contexts are kept for them.
+/// A run of a program on a chip that keeps its other contexts for shadows, but without shadows.
 pub struct Alone {
-    /// What it takes.
+    /// Cycles and counters of the run.
     pub run: ChipRun,
-    /// When it is where.
+    /// Simulated time of the run by instructions.
     pub timeline: Timeline,
 }
 
@@ -100,12 +103,12 @@ impl Alone {
     }
 }
 
-/// What a chip says of a run with shadows on it.
+/// Results of a chip in a run with shadows.
 #[derive(Clone, Debug)]
 pub struct OnChip {
     /// The parent with shadows.
     pub run: ChipRun,
-    /// Cycles in which the operating system had the parent's context for signals, and for forks.
+    /// Cycles in which the operating system had the parent's context for signals.
     pub signal_cycles: u64,
     /// Cycles for forks.
     pub fork_cycles: u64,
@@ -115,11 +118,11 @@ pub struct OnChip {
     pub faults: PageFaults,
     /// Page faults of shadows that have ended.
     pub shadow_faults: PageFaults,
-    /// Cycles that shadows lived which have ended.
+    /// Cycles of the lives of shadows that have ended.
     pub shadow_cycles: u64,
     /// Shadows that have ended on the chip.
     pub ended: u64,
-    /// Those of them that did something else than their twins on the functional machine, which saw what they see.
+    /// Shadows that did something else than their twins on the functional machine. The profiles are those of the twins.
     pub apart: u64,
 }
 
@@ -132,17 +135,17 @@ impl ChipRun {
 }
 
 impl OnChip {
-    /// Cycles that the parent lost to shadows while it ran: caches, buses and core that it shared with them, and what
-    /// interruptions left of its caches and predictors.
+    /// Cycles that the parent lost to shadows while it ran: caches, buses and core were shared with them, and
+    /// interruptions displaced lines of its caches and predictors.
     #[must_use]
     pub fn lost_cycles(&self, alone: &ChipRun) -> i64 {
         let slower = self.run.cycles as i64 - alone.cycles as i64;
         slower - (self.run.idle_cycles() - alone.idle_cycles())
     }
 
-    /// Cycles in which the parent's context was idle beside what signals, forks, waits and page faults had it for, one
-    /// behind the other: what it takes to fill its pipeline again. Below 0 if the program ended before its context was
-    /// free.
+    /// Cycles in which the parent's context was idle beyond the cycles of signals, forks, waits and page faults,
+    /// counted one behind the other. The pipeline is filled again in them. Below 0 if the program ended before its
+    /// context was free.
     #[must_use]
     pub fn idle_beside_cycles(&self, alone: &ChipRun) -> i64 {
         let taken =
@@ -196,7 +199,12 @@ fn chip_of(
             machine: machine.name.clone(),
         });
     }
-    let chip = Chip::of_processors(machine, program.start()?, NoEditor, Following::default());
+    let chip = Chip::of_processors(
+        machine,
+        program.start()?,
+        NoEditor,
+        CyclesProbe::new(Following::default()),
+    );
     let mut chip = chip.map_err(|reason| LabError::NotTogether {
         machine: machine.name.clone(),
         reason,
@@ -211,7 +219,7 @@ struct Run<'a, 'b> {
     machine: &'b MachineConfig,
     options: &'b ShadowOptions,
     seen: Seen<'a>,
-    /// By context: what the twin of the shadow there has done, as instructions and why it ended.
+    /// The end of each context's twin: its instructions and why it ended.
     expected: Vec<Option<(u64, End)>>,
     out: OnChip,
     signals: u64,
@@ -224,7 +232,7 @@ impl<'a> Run<'a, '_> {
             None => (self.end_to_end()?, 1.0),
         };
         self.collect();
-        let followed = std::mem::take(&mut self.chip.probe_mut().0);
+        let followed = std::mem::take(&mut self.followed().0);
         followed.0.iter().for_each(|one| self.seen.leave(one));
         self.out.faults = self.chip.page_faults();
         let (seen, mut out) = (self.seen, self.out);
@@ -336,8 +344,8 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    /// Forks a shadow onto a context, when the operating system has had that of the parent for so many cycles. Gives how
-    /// many more it has it for, and the instructions that the shadow executes.
+    /// Forks a shadow onto a context `after` cycles of the operating system on the parent's context. Gives the cycles
+    /// of the fork there, and the instructions that the shadow executes.
     fn fork(&mut self, place: usize, after: u64) -> Result<(u64, u64), LabError> {
         let costs = &self.options.costs;
         let process = self.chip.process();
@@ -352,7 +360,7 @@ impl<'a> Run<'a, '_> {
         let forked_ns = twin.guest_counters().time_ns;
         let sample = self.seen.shadow(&mut twin, from, self.options);
         let mut copy = self.chip.copy_process()?;
-        // It takes longer by itself here.
+        // The gate does not scale time: on the chip the copy itself is slowed down.
         let policy = Arc::clone(&self.options.policy);
         let gate = ShadowGate::new(policy, Wire::default(), forked_ns, 1.0);
         copy.os.set_gate(Some(Box::new(gate)));
@@ -364,17 +372,23 @@ impl<'a> Run<'a, '_> {
         };
         self.expected[place] = Some((sample.instructions, sample.end));
         let against_twin = Following(Comparisons(vec![Comparison::new(sample.course.clone())]));
-        self.chip.place_copy(place, copy, against_twin, terms);
-        let followed = &mut self.chip.probe_mut().0;
+        self.chip
+            .place_copy(place, copy, CyclesProbe::new(against_twin), terms);
+        let followed = &mut self.followed().0;
         followed.0.push(Comparison::new(sample.course));
         Ok((taken, sample.instructions))
     }
 
-    /// Takes stock of shadows that have ended, and of stretches of shadows that the parent has left.
+    /// The probe that follows the parent.
+    fn followed(&mut self) -> &mut Following {
+        self.chip.probe_mut().probe_mut()
+    }
+
+    /// Counts shadows that have ended, and compares stretches of shadows that the parent has left.
     fn collect(&mut self) {
         for copy in self.chip.take_ended_copies() {
             let found = (copy.instructions, end_of(copy.stop, &copy.process));
-            let followed = copy.probe.0.0.first();
+            let followed = copy.probe.probe::<Following>().0.0.first();
             let is_equal = followed.is_some_and(|one| one.divergence.is_none())
                 && self.expected[copy.processor] == Some(found);
             self.out.ended += 1;
@@ -386,7 +400,8 @@ impl<'a> Run<'a, '_> {
             sum.made_pages += one.made_pages;
             sum.cycles += one.cycles;
         }
-        let followed = &mut self.chip.probe_mut().0.0;
+        let followed: &mut Following = self.chip.probe_mut().probe_mut();
+        let followed = &mut followed.0.0;
         let seen = &mut self.seen;
         followed.retain(|comparison| {
             if comparison.is_done() {

@@ -1,4 +1,4 @@
-//! What is known after a run with shadows.
+//! Results of a run with shadows.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use hps_sim_core::process::Process;
 /// Why a shadow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {
-    /// It has its instructions.
+    /// The shadow has executed its instructions.
     Sample,
     /// In front of this system call.
     Call(&'static str),
-    /// The program ended in it.
+    /// The program ended in the shadow.
     Exit,
-    /// It faulted, or could not go on.
+    /// The shadow faulted, or could not go on.
     Fault,
 }
 
@@ -32,9 +32,9 @@ impl std::fmt::Display for End {
     }
 }
 
-/// What a run with shadows left behind.
+/// Results of a run with shadows.
 pub struct ShadowOutcome<'a> {
-    /// What the shadows saw.
+    /// Profiles of the shadows.
     pub profiles: Profiles<'a>,
     /// Why the parent ended.
     pub stop: Stop,
@@ -42,9 +42,9 @@ pub struct ShadowOutcome<'a> {
     pub process: Process,
     /// Instructions of the parent.
     pub instructions: u64,
-    /// What the parent takes undisturbed, in nanoseconds.
+    /// Time of the parent without shadows, in nanoseconds.
     pub native_ns: f64,
-    /// What signals, forks and faults were charged, in nanoseconds.
+    /// Time charged for signals, forks and faults, in nanoseconds.
     pub charged_ns: f64,
     /// Signals.
     pub signals: u64,
@@ -68,14 +68,14 @@ pub struct ShadowOutcome<'a> {
     pub calls: BTreeMap<(&'static str, Action), u64>,
     /// Shadows that did something else than the parent then did.
     pub divergences: Vec<Divergence>,
-    /// Transfers of control of shadows, and those of them that came after a divergence.
+    /// Transfers of control of shadows.
     pub transfers: u64,
     /// Transfers after divergences.
     pub diverged_transfers: u64,
 }
 
 impl ShadowOutcome<'_> {
-    /// What was charged by what the undisturbed run takes.
+    /// Charged time as a share of the time without shadows.
     #[must_use]
     pub fn overhead(&self) -> f64 {
         self.charged_ns / self.native_ns.max(f64::MIN_POSITIVE)

@@ -20,7 +20,7 @@ pub(super) struct Run<'a, 'b> {
     timeline: &'b Timeline,
     options: &'b ShadowOptions,
     seen: Seen<'a>,
-    /// What live shadows do until they end, by when they end, in nanoseconds.
+    /// Simulated times at which live shadows end, in nanoseconds.
     live: Vec<f64>,
     /// Shadows whose stretch the parent has not left yet, and the instruction at which it does.
     followed: Comparisons,
@@ -30,7 +30,7 @@ pub(super) struct Run<'a, 'b> {
     out: Sums,
 }
 
-/// What is summed up.
+/// Sums over the run.
 #[derive(Default)]
 struct Sums {
     charged_ns: f64,
@@ -173,7 +173,7 @@ impl<'a, 'b> Run<'a, 'b> {
         }
     }
 
-    /// Takes stock of shadows whose stretches end here or before.
+    /// Compares shadows whose stretches end here or before with the parent.
     fn leave_stretches(&mut self, now: u64) {
         for at in (0..self.ends_at.len()).rev() {
             if self.ends_at[at] > now && !self.followed.0[at].is_done() {
@@ -211,7 +211,7 @@ impl<'a, 'b> Run<'a, 'b> {
             costs.fork_ns + costs.fork_page_ns * pages as f64 + costs.thread_ns * others as f64;
     }
 
-    /// Forks a shadow here and runs it to its end. How long it lives, in nanoseconds.
+    /// Forks a shadow here and runs it to its end. Gives its life in nanoseconds.
     fn shadow(&mut self) -> Result<f64, MemoryError> {
         let mem = &mut self.parent.process.mem;
         let pages: Vec<u64> = mem.dirty_pages().collect();

@@ -1,4 +1,4 @@
-//! What shadows see, and what becomes of them: one after the other on the functional machine, into one set of profiles.
+//! Runs of shadows, one after the other on the functional machine, into one set of profiles, and their ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use hps_sim_core::process::Process;
 use super::ShadowOptions;
 use super::outcome::End;
 
-/// What shadows have seen so far.
+/// Profiles and counts of all shadows so far.
 pub(super) struct Seen<'a> {
     pub profiles: Profiles<'a>,
-    /// Where the last shadow stopped, in instructions of the parent.
+    /// End of the last shadow, in instructions of the parent.
     to: u64,
     pub shadows: u64,
     pub covered: u64,
@@ -34,7 +34,7 @@ pub(super) struct Sample {
     pub instructions: u64,
     /// Why it ended.
     pub end: End,
-    /// What it did.
+    /// Course of the shadow: its transfers of control and system calls.
     pub course: Course,
     /// Instructions that its translator came to for the first time.
     pub translated: u64,
@@ -88,7 +88,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The parent has left the stretch of a shadow.
+    /// Counts the divergence of a shadow whose stretch the parent has left.
     pub fn leave(&mut self, comparison: &Comparison) {
         if let Some(divergence) = comparison.divergence {
             self.diverged_transfers += comparison.transfers() - divergence.transfers;

@@ -1,4 +1,4 @@
-//! When a program is where: what simulated time an undisturbed run takes up to each instruction.
+//! Timelines: simulated time of an undisturbed run up to each instruction.
 
 use crate::error::LabError;
 use crate::lab::Lab;
@@ -36,8 +36,8 @@ impl Timeline {
         Ok(timeline)
     }
 
-    /// Of a run in steps: each executes so many instructions, and says why it has ended, and the cycles and instructions of
-    /// the run so far.
+    /// The timeline of a run in steps. `step` executes so many instructions, and gives why it stopped, and the run's
+    /// cycles and instructions so far.
     pub(super) fn stepped(
         clock_mhz: u32,
         mut step: impl FnMut(u64) -> (Stop, u64, u64),
@@ -57,7 +57,7 @@ impl Timeline {
         }
     }
 
-    /// A timeline of a run of so many instructions, each of which takes as long.
+    /// A timeline of a run of so many instructions, all of which take equal times.
     #[must_use]
     pub fn even(instructions: u64, instruction_ns: f64) -> Timeline {
         let points = instructions.div_ceil(GRAIN);
@@ -75,7 +75,7 @@ impl Timeline {
         self.instructions
     }
 
-    /// What the whole run takes, in nanoseconds.
+    /// Time of the whole run, in nanoseconds.
     #[must_use]
     pub fn end_ns(&self) -> f64 {
         self.ns.last().copied().unwrap_or(0.0)
@@ -92,7 +92,7 @@ impl Timeline {
         from + (to - from) * share.min(1.0)
     }
 
-    /// The first instruction that begins at this time or later. Behind the end there is none: `u64::MAX`.
+    /// The first instruction that begins at this time or later; `u64::MAX` behind the end of the run.
     #[must_use]
     pub fn instruction_at(&self, ns: f64) -> u64 {
         let after = self.ns.partition_point(|t| *t < ns);

@@ -1,4 +1,4 @@
-//! Which signals are worth a shadow.
+//! Decisions at which signals shadows begin.
 
 use hps_profile::{Edge, Profile};
 use hps_shadow::accuracy::overlap;
@@ -6,18 +6,19 @@ use hps_shadow::profiles::Profiles;
 
 use super::When;
 
-/// What decides beside the load.
+/// Condition for a shadow, beside the load.
 pub(super) enum Trigger {
-    /// Nothing.
+    /// No condition.
     Always,
-    /// Whether the program is in a phase that shadows have not seen often enough.
+    /// The program is in a phase that shadows have not seen often enough.
     Phase(Phases),
-    /// Whether shadows still see what none before has seen.
+    /// Shadows still see edges that earlier shadows have not seen.
     Convergence(Convergence),
 }
 
 impl Trigger {
-    /// The load, the time between two signals in nanoseconds, and what decides at them; `None`: shadows begin at none.
+    /// The load, the time between two signals in nanoseconds, and the condition at them; `None`: shadows begin at no
+    /// signals.
     pub fn of(when: When) -> Option<(f64, f64, Trigger)> {
         Some(match when {
             When::Load { load, period_ns } => (load, period_ns, Trigger::Always),
@@ -30,7 +31,7 @@ impl Trigger {
         })
     }
 
-    /// Whether a shadow at this signal is worth it: the program has executed so many instructions in so many nanoseconds.
+    /// Whether a shadow begins at this signal: the program has executed `instructions` in `ns` nanoseconds.
     pub fn wants(&mut self, instructions: u64, ns: f64) -> bool {
         match self {
             Trigger::Always => true,
@@ -39,7 +40,7 @@ impl Trigger {
         }
     }
 
-    /// A shadow has ended, and these are the profiles of all so far.
+    /// Notes the profiles of all shadows so far, when a shadow has ended.
     pub fn saw(&mut self, profiles: &Profiles<'_>) {
         if let Trigger::Convergence(convergence) = self {
             convergence.saw(profiles);
@@ -59,8 +60,8 @@ pub(super) struct Phases {
 const PHASE_SHARE: f64 = 0.1;
 
 impl Phases {
-    /// Whether a shadow here sees something new: the phase since the last signal has had fewer shadows than its share of
-    /// the mean of all phases.
+    /// Whether a shadow here sees a new phase: the phase since the last signal has had at most the mean number of
+    /// shadows of all phases.
     fn is_new(&mut self, instructions: u64, ns: f64) -> bool {
         let (from, from_ns) = std::mem::replace(&mut self.before, (instructions, ns));
         let executed = instructions.saturating_sub(from).max(1);
@@ -82,8 +83,8 @@ impl Phases {
     }
 }
 
-/// Whether shadows still see what no shadow before has seen. While what the last one saw is like all that was seen before,
-/// shadows become rarer and rarer: signals are passed over, twice as many each time. As soon as it is not, all signals count.
+/// Test of whether shadows still see new edges. While the last shadow's edges are like those of all shadows before it,
+/// signals are passed over, twice as many each time. When they are not alike, all signals count again.
 #[derive(Default)]
 pub(super) struct Convergence {
     seen: Profile<Edge>,
@@ -92,7 +93,7 @@ pub(super) struct Convergence {
     left: u64,
 }
 
-/// An overlap of the edges of one shadow with those of all shadows before it from which it has seen nothing new.
+/// Least overlap of one shadow's edges with those of all shadows before it at which the shadow has seen nothing new.
 const ALIKE: f64 = 0.8;
 /// Signals that are passed over at first, and at most: the lives of one shadow and of eight.
 const GAPS: (u64, u64) = (20, 160);

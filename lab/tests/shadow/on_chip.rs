@@ -48,7 +48,7 @@ fn samples_end_to_end_on_a_chip_give_the_perfect_profile() {
         assert_eq!(seen.covered, seen.instructions, "{name}");
         assert_equal(&truth, &seen.profiles);
         assert_eq!(seen.divergences, [], "{name}");
-        // All but those that still ran at the end of the parent did on the chip what their twins did.
+        // All shadows but those that still ran at the end of the parent did on the chip what their twins did.
         assert!(chip.ended > 2 && chip.ended + 3 >= seen.shadows, "{name}");
         assert_eq!(chip.apart, 0, "{name}");
     }
@@ -150,7 +150,7 @@ last:
 fn the_first_of_two_that_writes_to_a_page_copies_it() {
     let program = assembled(PAGES, 8 * 4096);
     let graphs = Graphs::new(&program.image);
-    // The first shadow is forked in the first loop that waits, and lives into the last one, where nobody writes.
+    // The first shadow is forked in the first loop that waits, and lives into the last one, where neither side writes.
     for name in ["smt-2", "cmp-4"] {
         let mut machine = machine(name);
         machine.config.chip.cores = machine.config.chip.cores.min(2);
@@ -234,7 +234,7 @@ fn a_shadow_on_the_core_of_its_parent_slows_it_down_more_than_keys_say() {
     options.costs.signal_ns = 0.0;
     let (seen, chip, alone) = run(&program, &graphs, &machine("smt-2"), &options);
     assert!(seen.shadows > 0);
-    // Nothing is charged, and nothing is written: all that it lost it lost to its shadow.
+    // Signals, forks and faults cost nothing here: the parent lost all its cycles to sharing with its shadow.
     assert_eq!(
         (chip.signal_cycles, chip.fork_cycles, chip.faults.cycles),
         (0, 0, 0)

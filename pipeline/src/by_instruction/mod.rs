@@ -331,7 +331,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         editor: E,
         probe: P,
     ) -> Result<Self, NotDriven> {
-        if P::WANTS_STAGES {
+        if probe.wants_stages() {
             return Err(NotDriven::Log);
         }
         let params = Params::new(config, editor.extra_decode_stages());

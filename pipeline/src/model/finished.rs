@@ -41,13 +41,17 @@ pub struct Finished<E, P> {
 }
 
 impl<E, P> Finished<E, P> {
-    /// Results of the run, with the editor in another form.
+    /// Results of the run, with editor and probe in other forms.
     #[must_use]
-    pub fn map_editor<F>(self, change: impl FnOnce(E) -> F) -> Finished<F, P> {
+    pub fn map<F, Q>(
+        self,
+        editor: impl FnOnce(E) -> F,
+        probe: impl FnOnce(P) -> Q,
+    ) -> Finished<F, Q> {
         Finished {
             process: self.process,
-            editor: change(self.editor),
-            probe: self.probe,
+            editor: editor(self.editor),
+            probe: probe(self.probe),
             stats: self.stats,
             cpi: self.cpi,
             memory: self.memory,

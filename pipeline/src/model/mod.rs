@@ -5,6 +5,7 @@
 
 mod blame;
 mod cpi;
+mod dyn_probe;
 mod finished;
 mod in_order;
 pub(crate) mod kind;
@@ -21,6 +22,7 @@ mod transfers;
 
 pub(crate) use blame::{Standing, Walk, cause_of_fetch, cause_of_load, owner_of};
 pub use cpi::{Cause, CpiStack};
+pub use dyn_probe::{CyclesProbe, DynProbe, StagesProbe};
 pub use finished::{Counted, Finished};
 pub use in_order::{IssueStall, Pipe};
 pub(crate) use memdep::{MemoryDependence, Wait};

@@ -64,6 +64,12 @@ pub trait PipelineProbe: Probe {
     /// [`PipelineProbe::stored`] is wanted, beside what [`PipelineProbe::WANTS_CYCLES`] asks for.
     const WANTS_STORES: bool = false;
 
+    /// Whether it really wants what [`PipelineProbe::WANTS_STAGES`] asks for: a probe of many kinds may hold one that does
+    /// not.
+    fn wants_stages(&self) -> bool {
+        Self::WANTS_STAGES
+    }
+
     /// The contexts of a chip lend the probe to each other, so that it is told of all of them, in order of time. This
     /// makes what stands in its place meanwhile, and is told nothing. `None`: it can watch one context only.
     fn stand_in(&self) -> Option<Self>
@@ -155,6 +161,8 @@ macro_rules! for_each_hook {
         }
     };
 }
+
+pub(super) use for_each_hook;
 
 /// The hooks of two probes: each is told what it asks for, the first one first.
 macro_rules! forward_to_both {

@@ -9,7 +9,7 @@ pub mod random;
 use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Chip, CoreStats, CpiStack, PipelineProbe, StageRecord};
+use hps_pipeline::core::{Chip, CoreStats, CpiStack, PipelineProbe, StageRecord, StagesProbe};
 use hps_pipeline::memsys::MemoryStats;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::image::ProgramImage;
@@ -120,10 +120,11 @@ impl Run {
         process: Process,
         editor: E,
     ) -> Run {
-        let mut core = Chip::with(config, process, editor, Trace::default());
+        let mut core = Chip::with(config, process, editor, StagesProbe::new(Trace::default()));
         let stop = core.run_to_end();
         let (committed, squashed) = core
             .probe()
+            .probe::<Trace>()
             .records
             .iter()
             .copied()

@@ -12,7 +12,9 @@ use super::{Code, EMPTY, costs};
 use crate::common::random::Mix;
 use crate::common::{Program, machine, preset};
 use crate::dise::costs as dise_costs;
-use crate::driven::{Ends, LOOPS, PRESETS, STRAIGHT, Slots, assert_same_run, exiting, faulting};
+use crate::driven::{
+    Ends, LOOPS, PRESETS, STRAIGHT, all_slots, assert_same_run, exiting, faulting,
+};
 use crate::driven_dise::COMPUTED;
 
 #[test]
@@ -82,8 +84,8 @@ fn interrupts_of_programs_without_memory_come_in_the_same_cycles() {
                 (faulting(seed, STRAIGHT), Ends::Fault),
             ] {
                 let begin = || program.process();
-                let oracle = code.plain(&config, begin(), &counters, Slots::default());
-                let core = code.plain_driven(&config, begin(), &counters, Slots::default());
+                let oracle = code.plain(&config, begin(), &counters, all_slots());
+                let core = code.plain_driven(&config, begin(), &counters, all_slots());
                 assert_same_run(oracle, core, &config, ends, true, &what);
                 let mut oracle = code.plain(&config, begin(), &counters, NoProbe);
                 oracle.run_to_end();
@@ -112,8 +114,8 @@ fn interrupts_of_loops_come_in_the_same_cycles_on_both_instruction_sets() {
                     let counters = [CounterConfig::timer(period)];
                     let what = format!("{what}, {isa}, period {period}");
                     let begin = || program.process();
-                    let oracle = code.plain(&config, begin(), &counters, Slots::default());
-                    let core = code.plain_driven(&config, begin(), &counters, Slots::default());
+                    let oracle = code.plain(&config, begin(), &counters, all_slots());
+                    let core = code.plain_driven(&config, begin(), &counters, all_slots());
                     assert_same_run(oracle, core, &config, Ends::Exit, true, &what);
                 }
             }
@@ -136,8 +138,8 @@ fn interrupts_between_sequences_come_in_the_same_cycles() {
             let what = format!("seed {seed}, period {period}");
             let program = exiting(seed, STRAIGHT);
             let begin = || program.process();
-            let oracle = code.edited(&config, begin(), &counters, Slots::default());
-            let core = code.edited_driven(&config, begin(), &counters, Slots::default());
+            let oracle = code.edited(&config, begin(), &counters, all_slots());
+            let core = code.edited_driven(&config, begin(), &counters, all_slots());
             assert_same_run(oracle, core, &config, Ends::Exit, true, &what);
             let mut core = code.edited(&config, begin(), &counters, NoProbe);
             core.run_to_end();

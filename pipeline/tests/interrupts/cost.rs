@@ -1,7 +1,7 @@
 //! Cost of an interrupt, and the boundary at which it is taken, against the records of every instruction.
 
 use hps_pipeline::config::{MachineConfig, Scheduling};
-use hps_pipeline::core::StageRecord;
+use hps_pipeline::core::{StageRecord, StagesProbe};
 use hps_pipeline::interrupts::Taken;
 use hps_pipeline::pmu::{CounterConfig, Event};
 use hps_sim_core::inst::Op;
@@ -27,11 +27,21 @@ fn traced(
     process: Process,
     counters: &[CounterConfig],
 ) -> (Vec<StageRecord>, Vec<Taken>) {
-    let mut core = code.plain(config, process, counters, Trace::default());
+    let mut core = code.plain(
+        config,
+        process,
+        counters,
+        StagesProbe::new(Trace::default()),
+    );
     let stop = core.run_to_end();
     assert!(matches!(stop, Stop::Exit(_)), "{stop:?}");
     let log = core.interrupts().expect("attached").log().to_vec();
-    let records = core.probe().records.iter().filter(|r| !r.squashed);
+    let records = core
+        .probe()
+        .probe::<Trace>()
+        .records
+        .iter()
+        .filter(|r| !r.squashed);
     (records.copied().collect(), log)
 }
 

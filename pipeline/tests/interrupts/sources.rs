@@ -1,7 +1,7 @@
 //! Sources of interrupts: which overflow is taken when, what waits, what is lost, what handlers read.
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_pipeline::core::{CoreKind, EitherCore, StagesProbe};
 use hps_pipeline::interrupts::Taken;
 use hps_pipeline::pmu::{CounterConfig, Event};
 use hps_sim_core::editor::{Interruptible, NoEditor};
@@ -59,9 +59,15 @@ fn a_counter_overflows_with_its_event() {
             } else {
                 [CounterConfig::every(Event::INSTRUCTIONS, period)]
             };
-            let mut traced = code.plain(&config, program.process(), &counters, Trace::default());
+            let trace = StagesProbe::new(Trace::default());
+            let mut traced = code.plain(&config, program.process(), &counters, trace);
             traced.run_to_end();
-            let records = traced.probe().records.iter().filter(|r| !r.squashed);
+            let records = traced
+                .probe()
+                .probe::<Trace>()
+                .records
+                .iter()
+                .filter(|r| !r.squashed);
             let events: Vec<u64> = records
                 .filter(|r| r.is_program && (!counts_loads || r.inst.class == OpClass::Load))
                 .map(|r| r.end_cycle)

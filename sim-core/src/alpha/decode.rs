@@ -4,8 +4,8 @@
 //! compile time from the table; the few rows of a list are tried in turn. Callers keep what they have
 //! decoded.
 //!
-//! What the encoding holds and `Inst` does not: fields that should be zero, and the registers of
-//! barriers, which the manual gives no meaning.
+//! `Inst` leaves out parts of the encoding: fields that should be zero, and the registers of barriers, which the manual
+//! gives no meaning.
 
 use super::qualifiers;
 use super::registers::{self, destination, fp_destination, fp_number, number};
@@ -51,7 +51,7 @@ const fn in_bucket(info: &OpInfo, bucket: usize) -> bool {
 
 crate::ops::lists!(BUCKETS, in_bucket);
 
-/// Decodes an instruction. What is none becomes [`Inst::illegal`]: VAX floating point, privileged
+/// Decodes an instruction. Words without an instruction become [`Inst::illegal`]: VAX floating point, privileged
 /// PALcode calls, reserved opcodes, qualifiers that an operation does not have.
 #[must_use]
 pub fn decode(word: u32) -> Inst {
@@ -159,7 +159,7 @@ fn with_operands(info: &OpInfo, word: u32) -> Option<Inst> {
     complete(&mut inst, word).then_some(inst)
 }
 
-/// What the operands do not tell. Says whether the word is an instruction.
+/// Completes an instruction by properties that its operands do not tell. Gives whether the word is an instruction.
 fn complete(inst: &mut Inst, word: u32) -> bool {
     let (ra, rb) = fields(word);
     match inst.op {

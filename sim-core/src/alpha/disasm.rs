@@ -42,7 +42,7 @@ pub fn disassemble(inst: &Inst, pc: u64) -> String {
     text
 }
 
-/// The instruction that a word is; `.long` with the word if it is none.
+/// The text of a word as an instruction; `.long` with the word if it is no instruction.
 #[must_use]
 pub fn disassemble_word(word: u32, pc: u64) -> String {
     let inst = decode(word);
@@ -185,7 +185,7 @@ fn write_operand(text: &mut String, inst: &Inst, operand: Operand, pc: u64) -> s
     Ok(())
 }
 
-/// Where `jmp` and `jsr` are expected to go: the hint is a displacement like that of a branch.
+/// Expected target of `jmp` and `jsr`: the hint is a displacement like that of a branch.
 fn hinted_target(inst: &Inst, pc: u64) -> u64 {
     let distance = i64::from((inst.imm as i32) << 18 >> 18) * 4;
     pc.wrapping_add(4).wrapping_add(distance as u64)

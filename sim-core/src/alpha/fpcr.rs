@@ -19,8 +19,8 @@ use crate::inst::{Inst, OpClass, reg};
 pub const IOV: u8 = 1 << 5;
 /// All accrued exceptions in [`Hart::fcsr`].
 pub(crate) const ACCRUED: u8 = NX | UF | OF | DZ | NV | IOV;
-/// Where [`Hart::fcsr`] holds the dynamic rounding mode: 0 chopped, 1 to minus infinity, 2 normal, 3 to
-/// plus infinity.
+/// Position of the dynamic rounding mode in [`Hart::fcsr`]: 0 chopped, 1 to minus infinity, 2 normal, 3 to plus
+/// infinity.
 pub(crate) const ROUNDING_SHIFT: u32 = 6;
 /// The qualifier `/S` in the immediate of an instruction.
 pub(crate) const COMPLETION: i64 = 1 << 4;
@@ -80,7 +80,7 @@ pub fn read(hart: &Hart) -> u64 {
     summary | status | rounding | hart.r[reg::FPCR as usize]
 }
 
-/// What `mt_fpcr` does: bits 46..0 are ignored, the summary bit follows the status bits.
+/// Writes FPCR, as `mt_fpcr` does: bits 46..0 are ignored, the summary bit follows the status bits.
 pub fn write(hart: &mut Hart, value: u64) {
     let rounding = (value >> DYNAMIC_SHIFT & 3) as u8;
     hart.fcsr =

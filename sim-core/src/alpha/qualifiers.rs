@@ -3,13 +3,13 @@
 
 use crate::format::Format;
 
-/// What five bits can hold; which of them are valid depends on the operation.
+/// Number of values of five bits. The valid ones depend on the operation.
 const VALUES: i64 = 32;
 /// Rounding by the instruction: chopped, towards minus infinity, to nearest, by FPCR.
 const ROUNDINGS: [&str; 4] = ["c", "m", "", "d"];
 
-/// What stands behind the `/` in the mnemonic; empty for no qualifier. `None` if the operation does
-/// not have this combination, or has no qualifiers at all.
+/// Suffix of the mnemonic behind the `/`; empty for no qualifier. `None` if the operation does not have this
+/// combination, or has no qualifiers at all.
 pub(crate) fn suffix(format: Format, value: i64) -> Option<(&'static str, &'static str)> {
     if !(0..VALUES).contains(&value) {
         return None;

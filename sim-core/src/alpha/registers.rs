@@ -35,7 +35,7 @@ pub const fn number(field: u8) -> u8 {
     }
 }
 
-/// ... as a destination.
+/// The number of register `field`, as a destination: register 31 is the sink.
 #[inline(always)]
 #[must_use]
 pub const fn destination(field: u8) -> u8 {
@@ -55,7 +55,7 @@ pub const fn fp_number(field: u8) -> u8 {
     }
 }
 
-/// ... as a destination.
+/// The number of floating-point register `field`, as a destination: register 31 is the sink.
 #[inline(always)]
 #[must_use]
 pub const fn fp_destination(field: u8) -> u8 {

@@ -27,7 +27,8 @@ pub(crate) fn simplified(inst: &Inst) -> Inst {
     }
 }
 
-/// Also of floating-point registers: what is copied into nowhere can then be left out.
+/// A copy of a register, as an integer operation also for floating-point registers: a copy into no register can then be
+/// left out.
 fn copy(inst: &Inst, from: u8) -> Inst {
     let from = Inst {
         class: OpClass::IntAlu,

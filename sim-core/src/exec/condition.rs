@@ -1,17 +1,17 @@
-//! When conditional branches are taken, without a call and without a branch of the host.
+//! Conditions of branches, tested without a call and without a branch of the host.
 
 use crate::inst::Op;
 
-/// When a conditional branch is taken: a bit for each way in which its two sources can compare. A plain byte, since
-/// each branch of a program shifts it.
+/// Condition of a branch: a bit for each way in which its two sources can compare. A plain byte, since each branch of a
+/// program shifts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition(u8);
 
 impl Condition {
-    /// Nothing is known of it: [`execute`](super::execute) says whether it is taken.
+    /// Unknown condition: [`execute`](super::execute) says whether the branch is taken.
     const UNKNOWN: Condition = Condition(0);
 
-    /// When a branch of this operation is taken.
+    /// The condition of a branch of this operation.
     #[must_use]
     pub fn of(op: Op) -> Condition {
         let holds: fn(bool, bool, bool) -> bool = match op {
@@ -29,7 +29,7 @@ impl Condition {
         Condition(ways.fold(0, |all, way| all | 1 << way))
     }
 
-    /// Whether it is known when the branch is taken.
+    /// Whether the condition is known.
     #[inline(always)]
     #[must_use]
     pub const fn is_known(self) -> bool {

@@ -1,4 +1,4 @@
-//! What executing one instruction means, shared by the functional machine and the pipeline.
+//! Execution of single instructions, shared by the functional machine and the pipeline.
 
 mod condition;
 mod plain;
@@ -22,7 +22,7 @@ use crate::riscv::exec::{
 use crate::riscv::table::for_each_op;
 use crate::trap::TrapCause;
 
-/// What happens after an instruction has executed.
+/// Outcome of an instruction that has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Go on with the next instruction in memory.
@@ -52,7 +52,7 @@ pub enum Outcome {
 /// access to two pages). So nothing in it needs a stack.
 pub type Straight = fn(&mut Hart, &mut Memory, &Inst, u64) -> bool;
 
-/// Where a control transfer goes.
+/// Direction of a control transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// To the next instruction.
@@ -239,7 +239,7 @@ mod tests {
         // The first store to a page, and the second one.
         assert_eq!(try_both(Op::Sd, 0x1_4000), (false, Outcome::Next));
         assert_eq!(try_both(Op::Sd, 0x1_4008), (true, Outcome::Next));
-        // Of two pages.
+        // Accesses across two pages are left to `execute`.
         assert_eq!(try_both(Op::Lw, 0x1_0ffe), (false, Outcome::Next));
         assert_eq!(try_both(Op::Sd, 0x1_0ffa), (false, Outcome::Next));
         let nowhere = try_both(Op::Lw, 0x9_0000);

@@ -1,25 +1,25 @@
 //! Plain loads and stores in line, for callers that know the address already.
 //!
-//! They use what is known of an instruction before it executes, instead of its operation, and as few branches as
-//! possible, since the host predicts branches on the kind of an instruction badly. Slow cases (faults, the first store
-//! to a page, unaligned accesses) and all other operations are left to [`execute`](super::execute).
+//! These functions use what is known of an instruction before it executes, instead of its operation, and as few
+//! branches as possible, since the host predicts branches on the kind of an instruction badly. Slow cases (faults, the
+//! first store to a page, unaligned accesses) and all other operations are left to [`execute`](super::execute).
 
 use crate::inst::{Op, OpClass};
 use crate::memory::Memory;
 
-/// How an operation accesses memory.
+/// Memory access of a plain load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plain {
-    /// Bytes that it accesses.
+    /// Bytes of the access.
     pub bytes: u8,
-    /// Bits of a register that it does not.
+    /// Bits of a register beyond those of the access.
     pub shift: u8,
     /// For a load: the bits of the sign-extended value that the register gets.
     pub mask: u64,
 }
 
 impl Plain {
-    /// How an operation accesses memory; `None` for an operation that is no plain load or store.
+    /// The access of an operation; `None` for an operation that is no plain load or store.
     #[must_use]
     pub fn of(op: Op) -> Option<Plain> {
         let converts = matches!(
@@ -43,7 +43,7 @@ impl Plain {
         })
     }
 
-    /// Whether it would have to be put together from pieces.
+    /// Whether the access would have to be put together from pieces.
     #[inline(always)]
     fn is_unaligned(&self, addr: u64) -> bool {
         addr & u64::from(self.bytes.wrapping_sub(1)) != 0
@@ -58,7 +58,7 @@ impl Plain {
             return None;
         }
         let shift = u32::from(self.shift);
-        // Its bytes come to the top, and from there to where they belong.
+        // The loaded bytes are shifted to the top of the register, and from there to their place.
         let read = mem.read_around(addr)?;
         let top = read.wrapping_shl(shift.wrapping_sub((addr as u32) << 3));
         Some((top as i64).wrapping_shr(shift) as u64 & self.mask)

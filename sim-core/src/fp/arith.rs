@@ -119,7 +119,7 @@ pub fn sqrt<F: Format>(a: F::Bits, rm: Round, flags: &mut u8) -> F::Bits {
     if rm == Round::NearestEven {
         let root = F::host(a).root();
         if root.well_inside() {
-            // As in division, the result is exact if its square is the operand up to a power of two.
+            // The result is exact if its square is the operand up to a power of two.
             if *flags & NX == 0 {
                 let odd = u128::from(odd_significand::<F>(F::bits(root)));
                 *flags |= if odd * odd == u128::from(odd_significand::<F>(a)) {

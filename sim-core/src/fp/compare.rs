@@ -109,7 +109,7 @@ pub fn le_quiet<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> bool {
     F::host(a) <= F::host(b)
 }
 
-/// Neither operand is NaN; raises `NV` if one is.
+/// Whether neither operand is NaN; raises `NV` if one is.
 #[inline]
 fn ordered<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> bool {
     let ordered = F::host(a).partial_cmp(&F::host(b)).is_some();

@@ -101,7 +101,7 @@ impl Format for Binary64 {
     }
 }
 
-/// What the fast paths need of `f32` and `f64`.
+/// Operations on `f32` and `f64` that the fast paths need.
 pub trait HostFloat:
     Copy
     + PartialOrd
@@ -119,7 +119,7 @@ pub trait HostFloat:
     const INFINITY: Self;
     /// 2^63, the first number above the range of `i64`.
     const TWO_63: Self;
-    /// No integer of 64 bits overflows.
+    /// True if no integer of 64 bits overflows.
     const HOLDS_INTEGERS: bool = true;
 
     /// The number whose bits these are.
@@ -138,7 +138,7 @@ pub trait HostFloat:
     fn nearest_f64(x: f64) -> Self;
     /// The integer part, saturated.
     fn truncate_i64(self) -> i64;
-    /// This number as `f64`.
+    /// The number as `f64`.
     fn to_f64(self) -> f64;
 
     /// `self * y + z` rounded once to nearest even, and whether that is inexact; `None` where the
@@ -148,13 +148,13 @@ pub trait HostFloat:
     /// second part may be a mere `true` if `nx_accrued` says that the caller does not care.
     fn fused(self, y: Self, z: Self, nx_accrued: bool) -> Option<(Self, bool)>;
 
-    /// Neither NaN nor infinite.
+    /// Whether the number is neither NaN nor infinite.
     #[inline]
     fn finite(self) -> bool {
         self.magnitude() < Self::INFINITY
     }
 
-    /// Finite and strictly above the smallest normal magnitude: a result that neither overflowed
+    /// Whether the number is finite and strictly above the smallest normal magnitude: a result that neither overflowed
     /// nor underflowed.
     #[inline]
     fn well_inside(self) -> bool {

@@ -10,18 +10,18 @@ use crate::process::{Process, Thread};
 use crate::threaded::{self, From};
 use crate::trap::TrapCause;
 
-/// How a run of threaded code ended.
+/// End of a run of threaded code.
 enum Burnt {
     /// The fuel is used up.
     Fuel,
-    /// Nothing can be fetched at `hart.pc`.
+    /// No instruction can be fetched at `hart.pc`.
     Nowhere,
     /// The outer loop is needed.
     Event(Event),
 }
 
 impl<E: DecodeEditor> Machine<E> {
-    /// Threaded code until something needs the outer loop, or the limit is near.
+    /// Runs threaded code until something needs the outer loop, or the limit is near.
     #[inline(never)]
     pub(super) fn run_threaded<P: Probe>(
         &mut self,
@@ -39,7 +39,7 @@ impl<E: DecodeEditor> Machine<E> {
         self.run_plain(probe, end)
     }
 
-    /// Threaded code until the fuel is used up. What handlers leave undone is executed here.
+    /// Runs threaded code until the fuel is used up. Instructions that handlers leave undone are executed here.
     fn burn<P: Probe>(&mut self, probe: &mut P, mut fuel: i64) -> Burnt {
         let mut from = From::Pc(self.process.thread.hart.pc);
         loop {

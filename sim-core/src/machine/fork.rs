@@ -9,12 +9,13 @@ use crate::threaded::Threaded;
 /// A machine that can begin again and again where its parent is at that time, in a run without effects on the host
 /// (see [`Linux::forked`](crate::os::Linux::forked)).
 ///
-/// It keeps its memory between two beginnings. Of the parent's pages it copies those that one of the two has written
-/// since: the others are equal already. The parent pays nothing while no fork is used: it notes its dirty pages anyway.
+/// A fork keeps its memory between two beginnings. Of the parent's pages it copies those that one of the two has
+/// written since: the others are equal already. The parent pays nothing while no fork is used: it notes its dirty pages
+/// anyway.
 ///
-/// Whoever has forks of a machine takes the list of its dirty pages at every fork, tells all forks of it
+/// The owner of forks of a machine takes the list of the machine's dirty pages at every fork, tells all forks of it
 /// ([`Fork::note`]) and starts a new one ([`Memory::clear_dirty`](crate::memory::Memory::clear_dirty)). The length of
-/// that list is, at any time, the number of pages that the parent has written since its last fork: of page faults that
+/// the list is, at any time, the number of pages that the parent has written since its last fork: of page faults that
 /// an operating system takes which shares pages until they are written.
 pub struct Fork {
     machine: Machine,

@@ -1,7 +1,7 @@
 //! Pages that are mapped and have nothing behind them: those of a file's mapping behind the end of the file.
 //!
-//! Their page bytes have no permissions, so that every access faults without a look at this list. Whoever takes the
-//! fault asks [`Memory::is_absent`] why. The permissions that the program has given them are kept here.
+//! Page bytes of these pages have no permissions, so that every access faults without a look at this list. The fault's
+//! handler asks [`Memory::is_absent`] why. The permissions that the program has given the pages are kept here.
 
 use std::ops::Range;
 

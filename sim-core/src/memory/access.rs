@@ -24,11 +24,12 @@ impl Bus for Memory {
     }
 }
 
-/// Memory for those who ask again elsewhere: it refuses what the fast path can't do, whether it is allowed or not.
+/// Memory for callers that ask [`Memory`] again after a refusal: it refuses each access that the fast path cannot do,
+/// allowed or not.
 pub(crate) struct Quick<'a>(pub &'a mut Memory);
 
 impl Quick<'_> {
-    /// A fault whose address is not looked at.
+    /// The error of a refused access. No caller looks at its fields.
     const REFUSED: MemFault = MemFault {
         addr: 0,
         unmapped: false,
@@ -115,7 +116,7 @@ impl Memory {
         unsafe { self.bytes.array_mut::<8>(first) }.try_into().ok()
     }
 
-    /// Whether every read that begins at this address faults: in less time than it takes to find out why.
+    /// Whether every read that begins at this address faults. This takes less time than a read that finds out why.
     #[inline(always)]
     #[must_use]
     pub fn is_unreadable(&self, addr: u64) -> bool {
@@ -143,7 +144,7 @@ impl Memory {
         Ok(u64::from_le_bytes(value))
     }
 
-    /// Whether a store of `N` bytes would be allowed; stores nothing.
+    /// Checks that a store of `N` bytes would be allowed; stores nothing.
     ///
     /// # Errors
     /// The first byte that is not writable.
@@ -165,7 +166,7 @@ impl Memory {
         self.write_bytes(addr, value)
     }
 
-    /// How many of the `len` bytes from `addr` on lie in pages that have the bits `wanted`.
+    /// Number of bytes from `addr` on, at most `len`, in front of the first page without the bits `wanted`.
     fn allowed_prefix(&self, addr: u64, len: u64, wanted: u8) -> u64 {
         let end = addr.saturating_add(len).min(Self::LIMIT);
         let mut at = addr;
@@ -231,13 +232,13 @@ impl Memory {
         Ok(self.content_mut(addr, len as usize))
     }
 
-    /// How many bytes from `addr` on are readable without a gap, at most `len`.
+    /// Number of bytes from `addr` on, at most `len`, that are readable without a gap.
     #[must_use]
     pub fn readable_prefix_bytes(&self, addr: u64, len: u64) -> u64 {
         self.allowed_prefix(addr, len, bits::R)
     }
 
-    /// How many bytes from `addr` on are writable without a gap, at most `len`.
+    /// Number of bytes from `addr` on, at most `len`, that are writable without a gap.
     #[must_use]
     pub fn writable_prefix_bytes(&self, addr: u64, len: u64) -> u64 {
         self.allowed_prefix(addr, len, bits::W)
@@ -265,8 +266,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies into mapped guest memory whatever its permissions, as a loader or a debugger does.
-    /// Whoever changes code this way must throw decoded instructions away.
+    /// Copies into mapped guest memory whatever its permissions, as a loader or a debugger does. A caller that changes
+    /// code must throw decoded instructions away.
     ///
     /// # Errors
     /// The first byte that is not mapped; nothing is then written.

@@ -1,7 +1,7 @@
 //! The list of pages that were written since a point in time, in the order of the first write to each.
 //!
-//! It is what an operating system learns by page faults that shares pages until they are written: the first write to a
-//! page takes the slow path once, since [`bits::FAST_W`] is not set.
+//! An operating system that shares pages until they are written learns this list by page faults. Here the first write
+//! to a page takes the slow path once, since [`bits::FAST_W`] is not set.
 
 use super::{Memory, PAGE_SHIFT, bits};
 
@@ -9,7 +9,7 @@ use super::{Memory, PAGE_SHIFT, bits};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstWrite(u32);
 
-/// Above the numbers of all pages.
+/// Flag of a page that had content, above the numbers of all pages.
 const HAD_CONTENT: u32 = 1 << 31;
 
 impl FirstWrite {
@@ -27,8 +27,8 @@ impl FirstWrite {
         (self.page() as u64) << PAGE_SHIFT
     }
 
-    /// Whether the page had been written before, and so had content that a copy of the memory shares. Others are zero, and
-    /// an operating system makes them at this write, with or without a copy.
+    /// Whether the page had been written before, and so had content that a copy of the memory shares. Other pages are
+    /// zero: an operating system makes them at this write, with or without a copy.
     #[must_use]
     pub fn had_content(self) -> bool {
         self.0 & HAD_CONTENT != 0

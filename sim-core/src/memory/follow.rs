@@ -56,8 +56,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes over what is mapped, but no content: what was written in pages that come or go has made them
-    /// dirty. Outside of what is or was mapped nothing is different but where it did.
+    /// Takes over mappings, but no content: the caller copies pages that were written and have come or gone, since they
+    /// are dirty. Page bytes outside of both memories' mappings differ in dirty pages only.
     fn copy_layout(&mut self, source: &Memory) {
         const TAKEN: u8 = bits::PERM | bits::TOUCHED | bits::RESERVED;
         let mapped = self.regions.iter().chain(source.regions.iter());

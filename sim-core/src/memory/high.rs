@@ -30,7 +30,7 @@ fn above(pages: &Range<usize>) -> Range<usize> {
     pages.start - PAGE_COUNT..pages.end - PAGE_COUNT
 }
 
-/// Ranges of pages here lie on one side of the border: nothing is mapped across it.
+/// Ranges of pages lie on one side of the window's border here: no mapping crosses it.
 impl Memory {
     /// Makes sure that there is host memory for a range.
     pub(super) fn prepare(&mut self, range: &Range<u64>) -> Result<(), MemoryError> {
@@ -43,7 +43,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Does something with the host memory of a range, which has a range of its own there.
+    /// Calls `act` with the host memory that holds a range, and with the range's place in that memory.
     pub(super) fn room_of<T>(
         &mut self,
         range: &Range<u64>,
@@ -83,7 +83,7 @@ impl Memory {
         }
     }
 
-    /// Like [`Memory::page_bytes`], to be changed.
+    /// The bytes of pages, to be changed; of none where nothing was ever mapped above the window.
     pub(super) fn page_bytes_mut(&mut self, pages: Range<usize>) -> &mut [u8] {
         if pages.end <= PAGE_COUNT {
             return &mut self.pages[pages];

@@ -6,11 +6,10 @@
 //! path once, which is how dirty pages are known. Accesses above the window take the slow path each
 //! time ([`high`]).
 //!
-//! Memory that is mapped reads as zero until it is written, also when the same addresses were
-//! used before. A reservation ([`Memory::reserve`]) counts only where it has been written. Host memory
-//! is bounded: what is mapped, and pages of the host that were written and unmapped since, together
-//! never exceed twice [`Memory::limit_bytes`]. What a memory shares with its copies ([`sharing`]) comes on top, with
-//! about twice its pages.
+//! Memory that is mapped reads as zero until it is written, also when the same addresses were used before. A
+//! reservation ([`Memory::reserve`]) counts only where it has been written. Host memory is bounded: what is mapped, and
+//! pages of the host that were written and unmapped since, together never exceed twice [`Memory::limit_bytes`]. Pages
+//! that a memory shares with its copies ([`sharing`]) come on top, at most about twice its own.
 
 mod absent;
 mod access;
@@ -55,12 +54,12 @@ pub(crate) const PAGE_SHIFT: u32 = 12;
 /// Pages in the window of the fast path.
 const PAGE_COUNT: usize = (Memory::WINDOW >> PAGE_SHIFT) as usize;
 
-/// What may be done with a page.
+/// Permissions of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Perm(u8);
 
 impl Perm {
-    /// Nothing: mapped, but every access faults.
+    /// No permission: mapped, but every access faults.
     pub const NONE: Perm = Perm(0);
     /// Data reads.
     pub const R: Perm = Perm(bits::R);
@@ -121,12 +120,12 @@ pub enum MemoryError {
         bytes >> 30
     )]
     Reserve {
-        /// Its size, in bytes.
+        /// Size of the reserve, in bytes.
         bytes: u64,
         /// The host's own words.
         cause: String,
     },
-    /// Not page-aligned, empty, or not inside guest memory.
+    /// The range is not page-aligned, is empty, or is not inside guest memory.
     #[error(
         "guest range {addr:#x} + {len:#x} bytes is no valid range of pages (page-aligned, not empty, below {:#x})",
         Memory::LIMIT
@@ -134,7 +133,7 @@ pub enum MemoryError {
     BadRange {
         /// Start of the range.
         addr: u64,
-        /// Its length, in bytes.
+        /// Length of the range, in bytes.
         len: u64,
     },
     /// Some page of the range is not mapped.
@@ -169,20 +168,20 @@ pub(crate) struct ThreadWord {
 pub struct Memory {
     bytes: Room,
     pages: PageBytes,
-    /// What lies above the window, once something is mapped there.
+    /// Memory above the window, once something is mapped there.
     high: Option<High>,
     regions: Regions,
-    /// What has ever been mapped. Outside of it all page bytes are 0.
+    /// Ranges that have ever been mapped. Outside of them all page bytes are 0.
     used: Regions,
     /// Mapped pages that were taken away, with the permissions that they had.
     absent: BTreeMap<usize, Perm>,
     mapped_bytes: u64,
     /// Pages with [`bits::RESERVED`].
     reserved_pages: u64,
-    /// Something was refused because of the limit.
+    /// True if a mapping or write was refused because of the limit.
     is_refused: bool,
     tracked: Tracked,
-    /// What it shares with copies, once it has been copied so.
+    /// Pages that this memory shares with copies, once a copy has been made by sharing.
     shares: Option<Box<Shares>>,
     copied_pages: u64,
     /// Pages with [`bits::TOUCHED`] that are not mapped now, or are reserved.
@@ -194,8 +193,8 @@ pub struct Memory {
     dirty: Vec<FirstWrite>,
     code_epoch: u64,
     layout_epoch: u64,
-    /// What an observer of this memory wants to know, if there is one. It goes where the memory goes: to the child of a
-    /// `vfork` and back, and away with the memory that an `execve` replaces.
+    /// Word that an observer of this memory reads, if there is one. The word goes where the memory goes: to the child
+    /// of a `vfork` and back, and away with the memory that an `execve` replaces.
     pub(crate) thread_word: Option<ThreadWord>,
 }
 
@@ -230,10 +229,10 @@ impl Memory {
     pub const LIMIT: u64 = 1 << 39;
     /// Addresses that the fast path serves, in bytes.
     pub const WINDOW: u64 = 1 << 34;
-    /// The first address above the window that can be mapped. What lies between them never is, so that no
-    /// mapping crosses the border.
+    /// The first address above the window that can be mapped. Addresses between the window and this one are never
+    /// mapped, so that no mapping crosses the border.
     pub const HIGH: u64 = Self::WINDOW + (64 << 10);
-    /// How much may be mapped where nothing else is asked for, in bytes.
+    /// Limit of mapped memory where no other one is asked for, in bytes.
     pub const DEFAULT_LIMIT_BYTES: u64 = 2 << 30;
 
     /// Reserves the address space; at most `limit_bytes` of it can be mapped at a time.
@@ -344,19 +343,19 @@ impl Memory {
         }
     }
 
-    /// Pages of the range are part of a reservation and have not been written.
+    /// Whether pages of the range are part of a reservation and have not been written.
     #[must_use]
     pub fn has_reserved(&self, addr: u64, len: u64) -> bool {
         checked_range(addr, len).is_ok_and(|range| self.reserved_in(&range) > 0)
     }
 
-    /// Something was refused because the guest has as much memory as it may have.
+    /// Whether a mapping or write was refused because of the limit.
     #[must_use]
     pub fn is_limit_reached(&self) -> bool {
         self.is_refused
     }
 
-    /// Whether a range may be written as far as the limit goes.
+    /// Whether the limit allows all of a range to be written.
     fn has_room_for(&mut self, range: &Range<u64>) -> bool {
         let wanted = self.reserved_in(range) * PAGE_SIZE;
         let left_behind = self.retired_pages * PAGE_SIZE;
@@ -514,7 +513,7 @@ impl Memory {
     }
 }
 
-/// How many page bytes have this bit.
+/// Number of page bytes that have this bit.
 fn count_with(pages: &[u8], bit: u8) -> u64 {
     let shift = bit.trailing_zeros();
     pages.iter().map(|byte| u64::from(byte >> shift & 1)).sum()

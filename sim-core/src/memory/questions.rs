@@ -1,4 +1,4 @@
-//! What can be asked of memory, page by page and as a whole.
+//! Questions about memory, page by page and as a whole.
 
 use std::ops::Range;
 
@@ -71,13 +71,12 @@ impl Memory {
         self.code_epoch
     }
 
-    /// Declares that code was changed by other means than mapping, so that whoever keeps decoded
-    /// instructions throws them away.
+    /// Declares that code was changed by other means than mapping, so that caches of decoded instructions are emptied.
     pub fn invalidate_code(&mut self) {
         self.code_epoch += 1;
     }
 
-    /// Every byte of the range is mapped (with any permission, or none).
+    /// Whether every byte of the range is mapped (with any permission, or none).
     #[must_use]
     pub fn is_mapped(&self, addr: u64, len: u64) -> bool {
         len == 0
@@ -86,13 +85,13 @@ impl Memory {
             })
     }
 
-    /// No byte of the range is mapped.
+    /// Whether no byte of the range is mapped.
     #[must_use]
     pub fn is_free(&self, addr: u64, len: u64) -> bool {
         self.regions.covered_bytes(addr..addr.saturating_add(len)) == 0
     }
 
-    /// The page that holds `addr` has been written since it was mapped or discarded.
+    /// Whether the page that holds `addr` has been written since it was mapped or discarded.
     #[must_use]
     pub fn is_written(&self, addr: u64) -> bool {
         self.page_byte(page_of(addr)) & bits::WRITTEN != 0

@@ -1,4 +1,4 @@
-//! Which ranges are mapped: disjoint, merged intervals.
+//! Mapped ranges: disjoint, merged intervals.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

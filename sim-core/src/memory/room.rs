@@ -17,7 +17,7 @@ use super::{Memory, MemoryError, PAGE_COUNT, PAGE_SIZE, Pages};
 /// one file: there may be more of them than a process may have open.
 pub(super) struct Layer {
     file: &'static File,
-    /// Where it begins in the file.
+    /// Offset of the layer in the file.
     start: u64,
     pages: u64,
 }
@@ -185,7 +185,7 @@ impl Room {
         Ok(())
     }
 
-    /// How a mapping of memory takes the place of another one.
+    /// Protection and flags of a mapping that replaces another one.
     const REPLACES: (ProtFlags, MapFlags) = (
         ProtFlags::READ.union(ProtFlags::WRITE),
         MapFlags::PRIVATE

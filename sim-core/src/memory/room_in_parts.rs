@@ -39,7 +39,7 @@ impl DerefMut for PageBytes {
     }
 }
 
-/// Content of pages that rooms could share: there is none here.
+/// A layer of shared pages. Rooms in parts share none, so the type has no values.
 pub(super) enum Layer {}
 
 impl Layer {
@@ -89,7 +89,7 @@ impl Room {
         })
     }
 
-    /// Shows a layer: there is none.
+    /// Shows a layer. It is never called, since the type has no values.
     pub(super) fn show(&mut self, _: Range<u64>, layer: &Layer, _: u64) -> Result<(), MemoryError> {
         match *layer {}
     }
@@ -133,7 +133,7 @@ impl Room {
         self.join(start..end, &joined)
     }
 
-    /// Where a part that reaches down to `start` had better begin.
+    /// Begin of a part that needs memory from `start` on, with slack below it as far as memory is free there.
     fn with_slack(&self, start: u64, end: u64) -> u64 {
         let wanted = start.saturating_sub(end - start) / GRANULE * GRANULE;
         let granules = (wanted / GRANULE) as usize..(start / GRANULE) as usize;
@@ -141,7 +141,7 @@ impl Room {
             .iter()
             .rposition(|&part| part != NONE);
         match taken {
-            // One granule stays between two parts: neighbours would have to be joined.
+            // A granule stays free between two parts: neighbours would have to be joined.
             Some(at) => ((granules.start + at + 2) as u64 * GRANULE).min(start),
             None => wanted,
         }
@@ -209,7 +209,7 @@ impl Room {
     /// `N` bytes at `addr`.
     ///
     /// # Safety
-    /// None is needed: bounds are checked here.
+    /// No promise is needed: bounds are checked here.
     #[inline]
     pub(super) unsafe fn array<const N: usize>(&self, addr: u64) -> &[u8] {
         self.part(addr, N)
@@ -218,7 +218,7 @@ impl Room {
     /// `N` bytes at `addr`, to be changed.
     ///
     /// # Safety
-    /// None is needed: bounds are checked here.
+    /// No promise is needed: bounds are checked here.
     #[inline]
     pub(super) unsafe fn array_mut<const N: usize>(&mut self, addr: u64) -> &mut [u8] {
         self.part_mut(addr, N)

@@ -12,8 +12,8 @@
 //!
 //! Two kinds of copies are made so.
 //!
-//! - A child process of the guest shares all pages with its parent ([`Memory::share_with`]). What they copy then is a
-//!   statistic of the run ([`Memory::copied_pages`]).
+//! - A child process of the guest shares all pages with its parent ([`Memory::share_with`]). Pages that they
+//!   copy then are a statistic of the run ([`Memory::copied_pages`]).
 //! - A second run of the same program ([`Memory::duplicate`]) shares pages as far as that takes less time, and no
 //!   statistic shows it. Letting the host copy a page at the first write takes longer than copying it at once
 //!   (docs/measurements/duplicates.md). So the first duplicate has pages of its own; the second one makes a layer; from
@@ -39,23 +39,23 @@ const PAGES_A_RANGE: u64 = 8;
 const UNTIL_FIRST_LAYER: u32 = 2;
 const UNTIL_NEXT_LAYER: u32 = 8;
 
-/// What a memory shares with others.
+/// Layers of pages that a memory shares with others.
 #[derive(Default)]
 pub(super) struct Shares {
-    /// Where it shows layers: the ends of ranges of whole pages by their starts.
+    /// Layers that the memory shows, each with the end of its range of whole pages, by the start of the range.
     layers: BTreeMap<u64, (u64, Arc<Layer>)>,
-    /// The same ranges, without the layers.
+    /// Ranges of `layers`.
     shown: Regions,
-    /// Pages of these ranges that have changed since.
+    /// Pages of these ranges that have changed since the memory shows the layer.
     changed: Regions,
-    /// Where pages lie that processes of the guest share: the first write to each copies it.
+    /// Ranges of pages that processes of the guest share: the first write to each page copies it.
     of_family: Regions,
     /// Duplicates since the last layer.
     duplicates: u32,
 }
 
 impl Shares {
-    /// Whether a page is as its layer has it.
+    /// Whether a page has the content of its layer.
     fn has(&self, page: usize) -> bool {
         let addr = (page as u64) << PAGE_SHIFT;
         self.shown.contains(addr) && !self.changed.contains(addr)
@@ -105,7 +105,7 @@ impl Shares {
         self.changed.remove(range.clone());
     }
 
-    /// Pages of all layers of which it shows a part.
+    /// Number of pages of all layers of which the memory shows a part.
     fn held_pages(&self) -> u64 {
         let mut layers: Vec<_> = self.layers.values().map(|(_, layer)| layer).collect();
         layers.sort_unstable_by_key(|layer| Arc::as_ptr(layer));
@@ -175,14 +175,16 @@ impl Memory {
         Ok(())
     }
 
-    /// Makes an empty memory a copy of this one: it shows layers where this one does, or has pages of its own alone.
+    /// Makes an empty memory a copy of this one. With `shows`, the copy shows layers where this memory does; otherwise
+    /// all its pages are its own.
     fn copy_to(&self, copy: &mut Memory, shows: bool) -> Result<(), MemoryError> {
         copy.take_state_of(self)?;
         let nothing = Shares::default();
         let shares = self.shares.as_deref().filter(|_| shows);
         let shares = shares.unwrap_or(&nothing);
         for (&start, (end, layer)) in &shares.layers {
-            // Where much has changed, the copy has nothing of the layer: that takes no copying by the host.
+            // Long changed runs are not shown in the copy: the host would copy pages of the layer that are overwritten
+            // below.
             let mut parts = Regions::default();
             parts.insert(start..*end);
             let changed = shares.changed.overlaps(start..*end);
@@ -193,7 +195,7 @@ impl Memory {
                 copy.show(part, layer)?;
             }
         }
-        // Nothing but zeros lies outside what is mapped and what was.
+        // Memory that was never mapped holds zeros only.
         let others = self.used.iter().flat_map(|range| shares.shown.holes(range));
         for page in shares
             .changed
@@ -236,7 +238,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Puts every written page into a layer that this memory shows. `false`: it lies in more than `most_ranges` ranges.
+    /// Puts every written page into a layer that this memory shows. `false` if the pages lie in more than `most_ranges`
+    /// ranges.
     fn put_into_layers(&mut self, most_ranges: usize) -> Result<bool, MemoryError> {
         let ranges = self.shares.get_or_insert_default().layers.len();
         let mut runs = self.changed_runs();
@@ -261,7 +264,7 @@ impl Memory {
         Ok(true)
     }
 
-    /// Whether it would hold on to too many pages with so many more.
+    /// Whether this memory would hold too many pages of layers with `new_pages` more.
     fn holds_much(&self, new_pages: u64) -> bool {
         let held = self.shares.as_ref().map_or(0, |shares| shares.held_pages());
         held + new_pages > 2 * self.written_pages + FEW_PAGES
@@ -298,7 +301,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Shows layers in these ranges alone. Elsewhere all becomes zero where it showed one.
+    /// Shows layers in these ranges alone. Memory elsewhere that showed a layer becomes zero.
     fn hide_all_but(&mut self, runs: &[Range<u64>]) -> Result<(), MemoryError> {
         let Some(shares) = &self.shares else {
             return Ok(());
@@ -316,7 +319,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Ranges with all written pages that are not as a layer that is shown has them, and all others that are not.
+    /// Ranges that hold all pages that have changed since their layer was shown, and all written pages that no layer
+    /// shows.
     fn changed_runs(&self) -> Vec<Range<u64>> {
         let Some(shares) = &self.shares else {
             return Vec::new();
@@ -350,7 +354,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Shows no layer any more. Returns where it showed them: what lies there is zero now.
+    /// Shows no layer any more. Returns the ranges that showed layers: their memory is zero now.
     ///
     /// # Errors
     /// [`MemoryError::Reserve`] if the host refuses.
@@ -409,12 +413,12 @@ impl Memory {
     }
 }
 
-/// Whether a range is one that is not joined with others over a gap of its length.
+/// Whether a range is longer than a gap over which [`joined`] joins its neighbours.
 fn is_long(range: &Range<u64>) -> bool {
     range.end - range.start > GAP
 }
 
-/// Ranges in ascending order, those that are near each other as one. None lies across the border of the window.
+/// Ranges in ascending order, those that are near each other as one. No range lies across the border of the window.
 fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut all: Vec<Range<u64>> = Vec::new();

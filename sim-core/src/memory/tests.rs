@@ -253,7 +253,7 @@ fn copied_pages_are_those_of_the_source() {
     let mut copy = source.duplicate().unwrap();
     source.clear_dirty();
     source.store::<1>(0x2000, 2).unwrap();
-    // What only the copy has written goes, whether the source has ever written there or not.
+    // Pages that only the copy has written are restored, whether the source has ever written there or not.
     copy.clear_dirty();
     copy.store::<1>(0x1001, 9).unwrap();
     copy.store::<1>(0x4000, 9).unwrap();
@@ -284,14 +284,14 @@ fn a_copy_follows_what_the_source_maps() {
     for addr in [0x3001, 0x4000, 0x5000] {
         copy.store::<1>(addr, 9).unwrap();
     }
-    // Of what is unmapped, the source has written the first page alone, the copy the other.
+    // Of the unmapped pages, the source alone has written the first one, and the copy alone the other.
     source.unmap(0x1000, 0x1000).unwrap();
     source.unmap(0x5000, 0x1000).unwrap();
     source.protect(0x2000, 0x1000, Perm::R).unwrap();
     source.map(0x8000, 0x2000, Perm::RX).unwrap();
     source.map(0xa000, 0x2000, Perm::RW).unwrap();
     source.store::<1>(0xb000, 2).unwrap();
-    // Come and gone.
+    // A mapping that comes and goes.
     source.map(0xe000, 0x1000, Perm::RW).unwrap();
     source.store::<1>(0xe000, 3).unwrap();
     source.unmap(0xe000, 0x1000).unwrap();
@@ -427,7 +427,7 @@ fn a_reservation_counts_where_it_is_written() {
     let copy = m.duplicate().unwrap();
     assert_eq!(copy.mapped_bytes(), m.mapped_bytes());
     assert_eq!(copy.read::<8>(at + 99 * 0x1000_0000), Ok(99));
-    // What is counted is given back, and a part that is mapped anew counts as a whole.
+    // Written reserved pages are given back to the limit, and a part that is mapped anew counts as a whole.
     m.map(at, 0x10_0000, Perm::RW).unwrap();
     assert_eq!(m.mapped_bytes(), 99 * PAGE_SIZE + 0x10_0000);
     m.unmap(at, 64 << 30).unwrap();
@@ -479,7 +479,7 @@ fn pages_left_behind_count_under_reservations() {
     assert_eq!(m.mapped_bytes(), PAGE_SIZE);
 }
 
-/// What was written behind a change of permissions is zero when it is mapped again.
+/// Pages that were written behind a change of permissions are zero when they are mapped again.
 #[test]
 fn pages_mapped_again_and_protected_are_zeroed_when_they_go() {
     let mut m = memory();

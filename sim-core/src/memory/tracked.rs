@@ -14,12 +14,12 @@ pub(super) struct Tracked {
     pub(super) mirrors: Vec<Mirror>,
 }
 
-/// What is stored in `from` is stored at the same distance from `to` as well.
+/// A range whose stores are repeated at the same distance from `to`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mirror {
     /// A range of whole pages.
     pub from: Range<u64>,
-    /// Where its mirror image begins.
+    /// Start of the mirror image.
     pub to: u64,
 }
 

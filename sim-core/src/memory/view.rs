@@ -13,17 +13,16 @@ pub(crate) type Bytes = super::Room;
 /// The permission byte of every page of the window.
 pub(crate) type Pages = [u8; PAGE_COUNT];
 
-/// Guest memory as far as one load of a page byte answers for an access: aligned accesses to
-/// readable pages, and to writable pages that are known as dirty. It refuses everything else
-/// without effect (also what [`Memory`] would grant: misaligned accesses, the first write to a
-/// page), and whoever uses it then asks [`Memory`] itself.
+/// Guest memory as far as one load of a page byte answers for an access: aligned accesses to readable pages, and to
+/// writable pages that are known as dirty. It refuses all other accesses without effect, also those that [`Memory`]
+/// would grant (misaligned accesses, the first write to a page): its user then asks [`Memory`] itself.
 pub(crate) struct View<'a> {
     pub(crate) bytes: &'a mut Bytes,
     pub(crate) pages: &'a Pages,
 }
 
-/// Which `N`-byte unit of memory `addr` names, and its page. A misaligned address has its low bits
-/// rotated to the top, which puts it outside of memory: one comparison tests both.
+/// Number of the `N`-byte unit of memory that `addr` names, and its page. A misaligned address has its low bits rotated
+/// to the top, which puts it outside of memory: one comparison tests both.
 #[inline(always)]
 const fn unit<const N: usize>(addr: u64) -> (usize, usize) {
     const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
@@ -68,7 +67,7 @@ fn unit_of_mut<const N: usize>(bytes: &mut Bytes, unit: usize) -> Option<&mut [u
     bytes.unit_mut(unit)
 }
 
-/// What a refusal says is not looked at.
+/// The error of a refused access. No caller looks at its fields.
 const REFUSED: MemFault = MemFault {
     addr: 0,
     unmapped: false,

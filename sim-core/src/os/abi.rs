@@ -211,6 +211,8 @@ pub enum IoctlRequest {
     Nonblock,
     /// `FIONREAD`
     BytesToRead,
+    /// `FIOASYNC`
+    Async,
 }
 
 /// A resource whose limit has an effect or a value of its own.

@@ -220,6 +220,7 @@ impl Abi for Riscv64 {
             0x5421 => Some(IoctlRequest::Nonblock),
             0x541b => Some(IoctlRequest::BytesToRead),
             0x5450 => Some(IoctlRequest::CloseOnExec(false)),
+            0x5452 => Some(IoctlRequest::Async),
             0x5451 => Some(IoctlRequest::CloseOnExec(true)),
             _ => None,
         }

@@ -8,7 +8,6 @@ use std::mem::size_of;
 
 use rustc_hash::FxHashSet;
 
-use crate::host::sys::rustix::fs::{SealFlags, fcntl_get_seals};
 use crate::host::sys::unix_fs::MetadataExt;
 use crate::memory::Memory;
 use crate::process::{ProgramUsage, Thread};
@@ -29,7 +28,7 @@ const PROGRAM_BYTES: u64 = 8 + size_of::<ProgramUsage>() as u64;
 /// Bytes of a block that `stat` counts.
 const BLOCK_BYTES: u64 = 512;
 /// Stands for a device where a pipe is told apart from files.
-const NO_DEVICE: u64 = u64::MAX;
+pub(super) const NO_DEVICE: u64 = u64::MAX;
 
 /// Bytes of a thread that does not run.
 pub(super) const THREAD_BYTES: u64 = size_of::<Thread>() as u64;
@@ -125,7 +124,7 @@ impl Linux {
         if self.fits(bytes) {
             return Ok(());
         }
-        self.warn_once(
+        self.run.warnings.once(
             "a call is refused for want of memory: what lies in pipes, sockets, files in memory and programs counts as \
              memory of the program (--memory-limit raises it)",
         );
@@ -165,21 +164,27 @@ impl Linux {
     }
 
     fn kept_bytes(&self) -> u64 {
-        let mut seen = FxHashSet::default();
-        let files = self.files.files.iter().flatten();
         let names = &self.family.shared_names;
+        let mut seen = Seen {
+            names,
+            all: FxHashSet::default(),
+        };
+        let files = self.files.files.iter().flatten();
         let open: u64 = files
-            .map(|(file, _)| OPEN_FILE_BYTES + file.held_bytes(names, &mut seen))
+            .map(|(file, _)| {
+                let has_place = file.path.is_some();
+                OPEN_FILE_BYTES + file.kind.held_bytes(has_place, &mut seen)
+            })
             .sum();
         let ipc = &self.family.ipc;
         let mut own = ipc.held_bytes();
         for host in names.files().chain(ipc.segment_files()) {
-            own += memory_file_bytes(host, &mut seen);
+            own += seen.memory_file_bytes(host);
         }
         for os in std::iter::once(self).chain(self.other_processes()) {
             own += os.threads.count() as u64 * THREAD_BYTES;
-            for host in os.mappings.files_in_memory(names) {
-                own += memory_file_bytes(&host, &mut seen);
+            for host in os.space.mappings.files_in_memory(names) {
+                own += seen.memory_file_bytes(&host);
             }
         }
         let programs = self.later_programs().len() as u64 * PROGRAM_BYTES;
@@ -187,11 +192,25 @@ impl Linux {
     }
 }
 
-/// Bytes that the host has for a file in memory, which counts once.
-fn memory_file_bytes(host: &std::fs::File, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
-    match host.metadata() {
-        Ok(told) if seen.insert((told.dev(), told.ino())) => told.blocks() * BLOCK_BYTES,
-        _ => 0,
+/// Files and pipes that a count has seen already.
+#[derive(Debug)]
+pub(super) struct Seen<'a> {
+    pub names: &'a SharedNames,
+    all: FxHashSet<(u64, u64)>,
+}
+
+impl Seen<'_> {
+    /// Whether what this number of a device stands for has not been seen.
+    pub(super) fn is_new(&mut self, number: (u64, u64)) -> bool {
+        self.all.insert(number)
+    }
+
+    /// Bytes that the host has for a file in memory, which counts once.
+    pub(super) fn memory_file_bytes(&mut self, host: &std::fs::File) -> u64 {
+        match host.metadata() {
+            Ok(told) if self.is_new((told.dev(), told.ino())) => told.blocks() * BLOCK_BYTES,
+            _ => 0,
+        }
     }
 }
 
@@ -201,31 +220,6 @@ impl OpenFile {
         match &self.kind {
             Kind::File(host) => self.path.is_none() || names.may_hold(host),
             _ => false,
-        }
-    }
-
-    /// Bytes that the host keeps because the file is open.
-    fn held_bytes(&self, names: &SharedNames, seen: &mut FxHashSet<(u64, u64)>) -> u64 {
-        match &self.kind {
-            Kind::File(host) => {
-                // Files of the host have no such seal.
-                let is_sealed = || {
-                    let seals = fcntl_get_seals(host);
-                    seals.is_ok_and(|seals| seals.intersects(SealFlags::WRITE))
-                };
-                match self.is_in_memory(names) || is_sealed() {
-                    true => memory_file_bytes(host, seen),
-                    false => 0,
-                }
-            }
-            Kind::Pipe(end) => match seen.insert((NO_DEVICE, end.number())) {
-                true => end.lock().held_bytes(),
-                false => 0,
-            },
-            Kind::Inotify(instance) => instance.held_bytes(),
-            Kind::MadeText(text) => text.held_bytes() as u64,
-            Kind::MadeFolder(folder) => folder.count() as u64 * ENTRY_BYTES,
-            _ => 0,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Linux;
 use super::errno::Errno;
+use super::outcome::Returned;
 use super::record::write_optional;
 use crate::memory::Memory;
 use crate::process::Thread;
@@ -21,7 +22,7 @@ impl Linux {
         thread: &mut Thread,
         mem: &Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Result<Returned, Errno> {
         let [tid, bytes, mask, ..] = *a;
         let mut set = [0; SET_BYTES as usize];
         let given = (bytes as u32 as u64).min(SET_BYTES) as usize;
@@ -31,13 +32,15 @@ impl Linux {
         if processors == 0 {
             return Err(Errno::EINVAL);
         }
-        if tid == thread.tid {
-            thread.scheduling.set_processors(processors);
-            self.yields |= processors >> self.processor() & 1 == 0;
-        } else {
+        if tid != thread.tid {
             self.threads.set_processors_of(tid, processors);
+            return Ok(Returned::default());
         }
-        Ok(0)
+        thread.scheduling.set_processors(processors);
+        Ok(Returned {
+            yields: processors >> self.processor() & 1 == 0,
+            ..Returned::default()
+        })
     }
 
     /// `sched_getaffinity`: the bytes of the set.

@@ -72,7 +72,7 @@ impl Linux {
 
     /// All files are the user's as whom the program was started.
     fn check_owned(&self) -> Result<(), Errno> {
-        match self.credentials.owns(self.owner) {
+        match self.credentials.owns(self.tree.owner) {
             true => Ok(()),
             false => Err(Errno::EPERM),
         }
@@ -81,14 +81,16 @@ impl Linux {
     /// `fchownat`.
     pub(super) fn chown_at(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         self.change_at(mem, a)?;
-        self.credentials.check_new_owner(self.owner, [a[2], a[3]])?;
+        self.credentials
+            .check_new_owner(self.tree.owner, [a[2], a[3]])?;
         Ok(0)
     }
 
     /// `fchown`.
     pub(super) fn chown_open(&self, a: &[u64; 6]) -> Result<u64, Errno> {
         self.change_open(a[0])?;
-        self.credentials.check_new_owner(self.owner, [a[1], a[2]])?;
+        self.credentials
+            .check_new_owner(self.tree.owner, [a[1], a[2]])?;
         Ok(0)
     }
 

@@ -1,12 +1,11 @@
 //! Calls on descriptors: duplicates, flags.
 
-use std::io::Seek;
-
 use super::Linux;
 use super::abi::{FcntlCommand, IoctlRequest};
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::locks::SetMode;
+use super::outcome::Outcome;
 use crate::host::sys::rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use crate::memory::Memory;
 use crate::process::Thread;
@@ -54,7 +53,7 @@ impl Linux {
         Ok(0)
     }
 
-    pub(super) fn fcntl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn fcntl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         use FcntlCommand::*;
         const FD_CLOEXEC: u64 = 1;
         /// The same on both instruction sets.
@@ -67,18 +66,18 @@ impl Linux {
             Duplicate { .. } | GetDescriptorFlags | SetDescriptorFlags | GetStatusFlags
         );
         if file.flags.path_only && !is_of_place {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
         match command {
             Duplicate { cloexec } => {
-                self.files
-                    .duplicate(fd, argument, cloexec, self.limits.descriptors())
+                let limit = self.limits.descriptors();
+                Ok(self.files.duplicate(fd, argument, cloexec, limit)?)
             }
             GetDescriptorFlags => Ok(u64::from(self.files.cloexec(fd)?)),
-            SetDescriptorFlags => self
-                .files
-                .set_cloexec(fd, argument & FD_CLOEXEC != 0)
-                .map(|()| 0),
+            SetDescriptorFlags => {
+                self.files.set_cloexec(fd, argument & FD_CLOEXEC != 0)?;
+                Ok(0)
+            }
             GetStatusFlags => {
                 let is_async = self.perf_file(fd)?.is_some_and(|event| event.is_async());
                 let flags = self.abi.open_rules().status(self.files.get(fd)?.flags);
@@ -108,7 +107,7 @@ impl Linux {
                 }
                 Ok(0)
             }
-            GetLock { of_open_file } => self.get_lock(mem, fd, argument, of_open_file),
+            GetLock { of_open_file } => Ok(self.get_lock(mem, fd, argument, of_open_file)?),
             SetLock {
                 of_open_file,
                 waits,
@@ -119,27 +118,13 @@ impl Linux {
                 };
                 self.set_lock(mem, fd, argument, mode)
             }
-            AddSeals => self.add_seals(fd, argument),
-            GetSeals => self.get_seals(fd),
-            GetPipeSize => self.pipe_size(fd),
-            SetPipeSize => self.set_pipe_size(fd, argument),
+            AddSeals => Ok(self.add_seals(fd, argument)?),
+            GetSeals => Ok(self.get_seals(fd)?),
+            GetPipeSize => Ok(self.pipe_size(fd)?),
+            SetPipeSize => Ok(self.set_pipe_size(fd, argument)?),
             SetOwner | GetOwner | SetOwnerOfKind | GetOwnerOfKind | SetSignal | GetSignal => {
-                self.control_owner(mem, [fd, argument], command)
+                Ok(self.control_owner(mem, [fd, argument], command)?)
             }
-        }
-    }
-
-    /// `FIONREAD`: bytes in a pipe or a socket, of events, or of a file behind its position.
-    fn bytes_to_read(&self, fd: u64) -> Result<u32, Errno> {
-        match &self.files.get(fd)?.kind {
-            Kind::Pipe(end) => Ok(end.lock().len() as u32),
-            Kind::Socket(end) => end.bytes_to_read(),
-            Kind::Inotify(instance) => Ok(instance.bytes_to_read() as u32),
-            Kind::File(host) => {
-                let position = (&*host).stream_position()?;
-                Ok(host.metadata()?.len().wrapping_sub(position) as u32)
-            }
-            _ => Err(Errno::ENOTTY),
         }
     }
 
@@ -150,21 +135,18 @@ impl Linux {
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
-        if self.is_event(a[0]) {
-            self.control_event(thread, mem, a)
-        } else {
-            self.ioctl(mem, a)
-        }
+        let control = self.files.get(a[0])?.kind.controller();
+        control(self, thread, mem, a)
     }
 
     /// No descriptor is a terminal: output is buffered the same way wherever it goes.
-    fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, request, argument, ..] = *a;
         self.opened(fd)?;
         match self.abi.ioctl_request(request) {
             Some(IoctlRequest::CloseOnExec(set)) => self.files.set_cloexec(fd, set).map(|()| 0),
             Some(IoctlRequest::BytesToRead) => {
-                let bytes = self.bytes_to_read(fd)?;
+                let bytes = self.files.get(fd)?.kind.bytes_to_read()?;
                 mem.write_bytes(argument, &bytes.to_le_bytes())?;
                 Ok(0)
             }
@@ -173,7 +155,24 @@ impl Linux {
                 self.files.get_mut(fd)?.flags.nonblock = nonblock;
                 Ok(0)
             }
+            Some(IoctlRequest::Async) => self.set_async(mem, fd, argument),
             None => Err(Errno::ENOTTY),
         }
+    }
+
+    /// `FIOASYNC` of what could send signals when there is something to read. Nothing is sent.
+    fn set_async(&mut self, mem: &Memory, fd: u64, argument: u64) -> Result<u64, Errno> {
+        let is_wanted = mem.read::<4>(argument)? != 0;
+        let kind = &self.files.get(fd)?.kind;
+        if !kind.is_fifo() && !matches!(kind, Kind::Socket(_)) {
+            return Err(Errno::ENOTTY);
+        }
+        if is_wanted {
+            self.run.warnings.once(
+                "no SIGIO is sent when a socket or a pipe becomes readable (FIOASYNC), since signal-driven input is not \
+                 simulated",
+            );
+        }
+        Ok(0)
     }
 }

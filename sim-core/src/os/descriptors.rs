@@ -1,64 +1,13 @@
 //! The table of open files. Descriptors that were duplicated share one open file.
 
-use std::fs::File;
-
+use super::Linux;
 use super::abi::OpenFlags;
-use super::epoll::Epoll;
 use super::errno::Errno;
-use super::eventfd::EventCounter;
-use super::inotify::{Inotify, Watching};
-use super::listing::Listing;
+use super::inotify::Watching;
+pub(super) use super::kinds::Kind;
+use super::kinds::OfKind;
 use super::locks::Locks;
-use super::paths::{GuestPath, Node};
-use super::perf::PerfFile;
-use super::pipes::PipeEnd;
-use super::processes::ProcessFile;
-use super::procfs::{MadeFolder, MadeText};
-use super::signalfd::SignalFile;
-use super::sockets::SocketEnd;
-use super::streams::Which;
-use super::timers::TimerFile;
-
-/// What is read or written through a descriptor.
-#[derive(Debug)]
-pub(super) enum Kind {
-    Stdin,
-    Output(Which),
-    /// A regular file of the host.
-    File(File),
-    Directory(Listing),
-    Pipe(PipeEnd),
-    /// A `timerfd`.
-    Timer(TimerFile),
-    /// An `eventfd`.
-    Event(EventCounter),
-    Epoll(Epoll),
-    /// A `signalfd`.
-    Signal(SignalFile),
-    Inotify(Inotify),
-    /// A `pidfd`.
-    Process(ProcessFile),
-    /// An event of `perf_event_open`.
-    Perf(PerfFile),
-    Socket(SocketEnd),
-    Null,
-    Zero,
-    Full,
-    Random,
-    /// A file of `/proc` or `/sys`.
-    MadeText(MadeText),
-    /// A folder of `/proc`, `/sys` or `/dev`.
-    MadeFolder(MadeFolder),
-    /// Opened with `O_PATH`.
-    Place(Node),
-}
-
-impl Kind {
-    /// Pipes, and streams, which look like pipes.
-    pub(super) fn is_fifo(&self) -> bool {
-        matches!(self, Kind::Stdin | Kind::Output(_) | Kind::Pipe(_))
-    }
-}
+use super::paths::GuestPath;
 
 /// An open file.
 #[derive(Debug)]
@@ -193,6 +142,20 @@ impl Descriptors {
             .ok_or(Errno::EBADF)
     }
 
+    /// The object behind a descriptor of a kind.
+    ///
+    /// # Errors
+    /// `EINVAL` if it is of another kind.
+    pub(super) fn own<T: OfKind>(&mut self, fd: u64) -> Result<&mut T, Errno> {
+        T::of(&mut self.get_mut(fd)?.kind).ok_or(Errno::EINVAL)
+    }
+
+    /// Everything of a kind that is open.
+    pub(super) fn all_of<T: OfKind + 'static>(&mut self) -> impl Iterator<Item = &mut T> {
+        let open = self.files.iter_mut().flatten();
+        open.filter_map(|(file, _)| T::of(&mut file.kind))
+    }
+
     /// The lowest free descriptor from `from` on.
     fn lowest_free(&self, from: u64, limit: u64) -> Result<usize, Errno> {
         let from = from as usize;
@@ -325,10 +288,8 @@ impl Descriptors {
 
     /// Nothing watches an open file that is closed.
     fn end_watches(&mut self, slot: usize) {
-        for (file, _) in self.files.iter_mut().flatten() {
-            if let Kind::Epoll(epoll) = &mut file.kind {
-                epoll.forget(slot);
-            }
+        for epoll in self.all_of::<super::epoll::Epoll>() {
+            epoll.forget(slot);
         }
     }
 
@@ -346,5 +307,18 @@ impl Descriptors {
             }),
         );
         Ok(())
+    }
+}
+
+impl Linux {
+    /// Opens what has no path.
+    pub(super) fn open_unplaced(&mut self, kind: Kind, flags: OpenFlags) -> Result<u64, Errno> {
+        let file = OpenFile {
+            kind,
+            flags,
+            path: None,
+            number: None,
+        };
+        self.files.insert(file, self.limits.descriptors())
     }
 }

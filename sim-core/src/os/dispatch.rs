@@ -4,28 +4,39 @@ use super::abi::FrameKind;
 use super::calls::Call;
 use super::errno::Errno;
 use super::limits::LOOK_WORK;
-use super::{GivesUp, Linux, Served, SyscallResult};
+use super::outcome::{Returned, Unserved};
+use super::threads::Resumed;
+use super::{Linux, Served, SyscallResult};
 use crate::memory::Memory;
 use crate::process::Thread;
+
+/// Input of the current call beside its arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CurrentCall {
+    /// The thread that makes it.
+    pub caller: u32,
+    /// The outcome of its wait, if it has waited before.
+    pub resumed: Option<Resumed>,
+}
 
 impl Linux {
     /// Serves the system call that `thread` makes. `hart.pc` is already behind the instruction. On
     /// return the result is in its register, or a signal handler is about to run.
     pub(crate) fn syscall(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
-        self.now_ns = thread.hart.counters.time_ns;
+        self.time.now_ns = thread.hart.counters.time_ns;
         self.serve_call(thread, mem)
     }
 
     /// Serves the call that is in the registers of `thread`.
     pub(super) fn serve_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
-        self.caller = thread.tid;
+        self.call.caller = thread.tid;
         let number = self.abi.call_number(&thread.hart);
         let arguments = self.abi.arguments(&thread.hart);
         self.write_back(mem);
         let decoded = self.abi.call(number, arguments);
         let is_plain = decoded.is_some_and(|(call, _)| call.is_plain());
-        if self.is_late_after(if is_plain { 1 } else { LOOK_WORK }) {
-            return Ok(SyscallResult::Trap);
+        if self.run.is_late_after(if is_plain { 1 } else { LOOK_WORK }) {
+            return SyscallResult::Trap.into();
         }
         self.catch_up_on_timers(thread);
         if self.gate.is_some() && !decoded.is_some_and(|(call, _)| call.ends_or_returns()) {
@@ -33,78 +44,101 @@ impl Linux {
             let asked = self.ask_gate(call, mem, &arguments.unwrap_or_default());
             if let Some(result) = asked {
                 self.abi.set_result(&mut thread.hart, result);
-                return Ok(self.end_call(thread, mem));
+                return self.end_call(thread, mem).into();
             }
         }
         match decoded {
             Some((Call::ExitGroup, arguments)) => {
-                return Ok(SyscallResult::Exit((arguments[0] & 0xff) as i32));
+                SyscallResult::Exit((arguments[0] & 0xff) as i32).into()
             }
             Some((Call::Exit, arguments)) => {
                 let code = (arguments[0] & 0xff) as i32;
-                return self.exit_thread(thread, mem, code);
+                self.exit_thread(thread, mem, code)
             }
             Some((call @ (Call::RtSigreturn | Call::Sigreturn), _)) => {
                 let kind = match call {
                     Call::Sigreturn => FrameKind::Plain,
                     _ => FrameKind::Realtime,
                 };
-                if let Err(code) = self.signal_return(thread, mem, kind) {
-                    return Ok(SyscallResult::Exit(code));
+                let stack_pointer = match self.signal_return(thread, mem, kind) {
+                    Ok(stack_pointer) => stack_pointer,
+                    Err(code) => return SyscallResult::Exit(code).into(),
+                };
+                match self.end_call(thread, mem) {
+                    SyscallResult::Continue => Served::Returns { stack_pointer },
+                    ended => ended.into(),
                 }
             }
-            Some((call, arguments)) => {
-                self.look_at_signals(thread);
-                let foreseen = self.foresee(call, mem, &arguments);
-                let mut result = self.serve(call, thread, mem, &arguments);
-                if let Ok(value) = result
-                    && (self.mappings.has_files() || self.family.has_others())
-                    && let Err(errno) = self.show_changes(mem, call, &arguments, value)
-                {
-                    result = Err(errno);
-                }
-                if let Some(foreseen) = foreseen {
-                    self.tell_watches(call, mem, &arguments, &foreseen, result);
-                }
-                if let Some(signal) = self.raised.take() {
-                    self.raise_for(thread, signal);
-                }
-                if self.stop.is_none()
-                    && let Some(blocked) = self.wait.take()
-                    && result.is_err()
-                {
-                    return self.begin_wait(call, thread, mem, blocked);
-                }
-                let is_alone = self.threads.is_alone() && !self.family.has_others();
-                if !is_alone && call.may_change_files() {
-                    self.wake_on_files();
-                }
-                let hart = &mut thread.hart;
-                self.abi.set_result(hart, result);
-                if let Some(second) = self.second_result.take() {
-                    self.abi.set_second_result(hart, second);
-                }
-            }
+            Some((call, arguments)) => self.serve_decoded(call, thread, mem, &arguments),
             None => {
                 self.warn_of_unserved(number, thread.hart.pc);
                 self.abi.set_result(&mut thread.hart, Err(Errno::ENOSYS));
+                self.end_call(thread, mem).into()
             }
+        }
+    }
+
+    fn serve_decoded(
+        &mut self,
+        call: Call,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        arguments: &[u64; 6],
+    ) -> Served {
+        self.look_at_signals(thread);
+        let foreseen = self.foresee(call, mem, arguments);
+        let mut outcome = self.serve(call, thread, mem, arguments);
+        if let Ok(Returned { value, .. }) = outcome
+            && (self.space.mappings.has_files() || self.family.has_others())
+            && let Err(errno) = self.show_changes(mem, call, arguments, value)
+        {
+            outcome = Err(errno.into());
+        }
+        if let Some(foreseen) = foreseen {
+            let value = outcome.as_ref().ok().map(|done| done.value);
+            self.tell_watches(call, mem, arguments, &foreseen, value);
+        }
+        let outcome = match outcome {
+            Ok(returned) => Ok(returned),
+            Err(Unserved::Fails(errno)) => Err(errno),
+            Err(Unserved::Raises(signal, errno)) => {
+                self.raise_for(thread, signal);
+                Err(errno)
+            }
+            Err(Unserved::Waits(blocked)) => return self.begin_wait(call, thread, mem, blocked),
+        };
+        let is_alone = self.threads.is_alone() && !self.family.has_others();
+        if !is_alone && call.may_change_files() {
+            self.wake_on_files();
+        }
+        let result = outcome
+            .as_ref()
+            .map(|done| done.value)
+            .map_err(|errno| *errno);
+        self.abi.set_result(&mut thread.hart, result);
+        let Returned {
+            second,
+            yields,
+            program,
+            ..
+        } = outcome.unwrap_or_default();
+        if let Some(second) = second {
+            self.abi.set_second_result(&mut thread.hart, second);
         }
         if self.has_lent_memory() {
             // Signals wait until it is back.
-            self.yields = false;
-            return Err(GivesUp::Yields);
+            return Served::GivesUp;
         }
-        let result = self.end_call(thread, mem);
-        if result == SyscallResult::Continue && std::mem::take(&mut self.yields) {
-            return Err(GivesUp::Yields);
+        match (self.end_call(thread, mem), program) {
+            (SyscallResult::Continue, Some(program)) => Served::Executes(program),
+            (SyscallResult::Continue, None) if yields => Served::GivesUp,
+            (result, _) => result.into(),
         }
-        Ok(result)
     }
 
     /// The current call has its result: delivers signals.
     pub(super) fn end_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
-        if self.stop.is_some() {
+        if self.run.stop.is_some() {
             return SyscallResult::Trap;
         }
         let ended = self.deliver_pending(thread, mem);
@@ -118,7 +152,7 @@ impl Linux {
             Some(name) => format!("system call {name} ({number})"),
             None => format!("system call {number}"),
         };
-        self.warn(
+        self.run.warnings.keyed(
             number,
             format!("{call} before pc {pc:#x} is not served: it returns ENOSYS"),
         );

@@ -1,18 +1,14 @@
 //! A second operating system in the same state, so that a run can go on in two ways.
 
-use crate::host::sys::fd::AsRawFd;
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::fs::File;
-use std::io::{Seek, SeekFrom};
-use std::sync::Arc;
 
 use super::Linux;
 use super::descriptors::{Descriptors, Kind, OpenFile};
-use super::limits::TimeLimit;
-use super::memory_files::copy_memory_file;
-use super::perf::Samplers;
-use super::processes::Family;
+use super::memory::AddressSpace;
+use super::processes::{Family, ProcessState};
+use super::procfs::Device;
+use super::roots::Tree;
 use super::streams::{Output, Stdin, Streams};
 
 /// Why a process cannot be duplicated: both copies would change one thing outside of them.
@@ -52,17 +48,17 @@ impl Linux {
     /// # Errors
     /// If both would share something of the host that one of them can change.
     pub fn duplicate(&self) -> Result<Linux, DuplicateError> {
-        if self.writable {
+        if self.tree.writable {
             return Err(DuplicateError::Writable);
         }
         if self.family.has_others() {
             return Err(DuplicateError::Processes);
         }
-        if !self.mappings.writers().is_empty() {
+        if !self.space.mappings.writers().is_empty() {
             return Err(DuplicateError::SharedMapping);
         }
         let files = self.files.try_clone(duplicate_file)?;
-        Ok(self.over(files, duplicate_streams(&self.streams)?))
+        Ok(self.over(files, duplicate_streams(&self.run.streams)?))
     }
 
     /// A copy for a run without effects: what it prints goes nowhere, the lab's own
@@ -71,7 +67,7 @@ impl Linux {
     pub fn shadow(&self) -> Linux {
         let file = |file: &OpenFile| {
             let copy = duplicate_file(file).unwrap_or_else(|_| OpenFile {
-                kind: Kind::Null,
+                kind: Kind::Device(Device::Null),
                 flags: file.flags,
                 path: file.path.clone(),
                 number: file.number,
@@ -82,7 +78,7 @@ impl Linux {
             Ok(files) => files,
             Err(never) => match never {},
         };
-        self.over(files, self.streams.shadow())
+        self.over(files, self.run.streams.shadow())
     }
 
     /// A copy as [`Linux::shadow`], in which pipes stay open: each holds what it held, and both its ends are
@@ -97,7 +93,7 @@ impl Linux {
             };
             let kind = pipe.or_else(|| duplicate_file(file).ok().map(|copy| copy.kind));
             Ok::<_, Infallible>(OpenFile {
-                kind: kind.unwrap_or(Kind::Null),
+                kind: kind.unwrap_or(Kind::Device(Device::Null)),
                 flags: file.flags,
                 path: file.path.clone(),
                 number: file.number,
@@ -107,7 +103,7 @@ impl Linux {
             Ok(files) => files,
             Err(never) => match never {},
         };
-        self.over(files, self.streams.shadow())
+        self.over(files, self.run.streams.shadow())
     }
 
     /// A copy with other files and streams, which cannot be changed.
@@ -115,62 +111,32 @@ impl Linux {
         Linux {
             abi: self.abi,
             pid: self.pid,
-            program_number: self.program_number,
+            state: ProcessState {
+                children_ns: self.state.children_ns,
+                ..ProcessState::default()
+            },
+            program: self.program.clone(),
             family: Family::new(self.pid, self.credentials.uid()),
-            is_lent: false,
-            is_stopped: false,
-            gathers: None,
-            seen_changes: (0, 0),
-            execution: None,
-            killed_by: None,
-            loaded_stack_pointer: 0,
+            run: self.run.over(streams),
+            time: self.time,
+            call: self.call,
             files,
-            // Sockets are not copied.
-            network: Arc::default(),
-            streams,
-            root: self.root.clone(),
-            writable: false,
-            cwd: self.cwd.clone(),
-            made_cwd: self.made_cwd.clone(),
-            isa: self.isa,
-            started: self.started.clone(),
-            listings: self.listings.clone(),
-            refusals: self.refusals.clone(),
-            exe: self.exe.clone(),
-            file_name: self.file_name.clone(),
-            umask: self.umask,
-            owner: self.owner,
+            tree: Tree {
+                writable: false,
+                ..self.tree.clone()
+            },
             credentials: self.credentials.clone(),
-            heap: self.heap,
-            mappings: self.mappings.detached(),
-            locks: self.locks.clone(),
-            signals: self.signals.clone(),
-            random: self.random.clone(),
-            limits: self.limits.clone(),
-            output_limit: self.output_limit,
-            output_left: self.output_left,
-            file_limit: self.file_limit,
-            time_limit: self.time_limit.map(TimeLimit::anew),
             attributes: self.attributes.clone(),
+            limits: self.limits.clone(),
+            space: AddressSpace {
+                mappings: self.space.mappings.detached(),
+                ..self.space.clone()
+            },
+            signals: self.signals.clone(),
             threads: self.threads.clone(),
             timers: self.timers.clone(),
-            caller: self.caller,
-            yields: self.yields,
-            wait: self.wait,
-            offered_events: self.offered_events,
-            // Events of threads that go on elsewhere.
-            samplers: Samplers::default(),
-            resumed: self.resumed,
-            second_result: self.second_result,
-            raised: self.raised,
-            now_ns: self.now_ns,
-            start_ns: self.start_ns,
-            idle_ns: self.idle_ns,
-            children_ns: self.children_ns,
-            stop: self.stop.clone(),
-            warnings: self.warnings.clone(),
-            warned: self.warned.clone(),
-            sink: None,
+            // Events of threads go on elsewhere.
+            samplers: self.samplers.of_copy(),
             gate: None,
         }
     }
@@ -184,49 +150,12 @@ fn duplicate_streams(streams: &Streams) -> Result<Streams, DuplicateError> {
 }
 
 fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
-    let kind = match &file.kind {
-        Kind::Stdin => Kind::Stdin,
-        Kind::Output(which) => Kind::Output(*which),
-        Kind::File(host) => {
-            let copy = match file.path {
-                Some(_) => reopen(host),
-                None => copy_memory_file(host),
-            };
-            Kind::File(copy.map_err(|e| DuplicateError::File {
-                cause: e.to_string(),
-            })?)
-        }
-        Kind::Directory(listing) => Kind::Directory(listing.clone()),
-        Kind::Pipe(_) | Kind::Socket(_) | Kind::Process(_) | Kind::Perf(_) => {
-            return Err(DuplicateError::Pipe);
-        }
-        Kind::Timer(timer) => Kind::Timer(*timer),
-        Kind::Event(counter) => Kind::Event(counter.clone()),
-        Kind::Epoll(epoll) => Kind::Epoll(epoll.clone()),
-        Kind::Signal(file) => Kind::Signal(*file),
-        Kind::Inotify(instance) => Kind::Inotify(instance.clone()),
-        Kind::Null => Kind::Null,
-        Kind::Zero => Kind::Zero,
-        Kind::Full => Kind::Full,
-        Kind::Random => Kind::Random,
-        Kind::MadeText(text) => Kind::MadeText(text.clone()),
-        Kind::MadeFolder(folder) => Kind::MadeFolder(folder.clone()),
-        Kind::Place(node) => Kind::Place(node.clone()),
-    };
     Ok(OpenFile {
-        kind,
+        kind: file.kind.duplicate(file.path.is_some())?,
         flags: file.flags,
         path: file.path.clone(),
         number: file.number,
     })
-}
-
-/// Opens a file once more, with a position of its own. (Duplicated descriptors share theirs.)
-fn reopen(file: &File) -> std::io::Result<File> {
-    let position = (&*file).stream_position()?;
-    let mut copy = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-    copy.seek(SeekFrom::Start(position))?;
-    Ok(copy)
 }
 
 impl Descriptors {

@@ -9,9 +9,13 @@
 
 use super::Linux;
 use super::abi::OpenFlags;
-use super::descriptors::{Descriptors, Kind, OpenFile};
+use super::descriptors::{Descriptors, Kind};
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
-use super::readiness::{POLLERR, POLLHUP, READABLE, WRITABLE, Wait, kind_events};
+use super::gate::DescriptorKind;
+use super::kinds::Operations;
+use super::outcome::Outcome;
+use super::readiness::{POLLERR, POLLHUP, Wait};
 use super::record::Record;
 use super::time::TimeFormat;
 use crate::memory::Memory;
@@ -70,41 +74,31 @@ impl Watch {
         let Some((file, _)) = &files.files[self.slot] else {
             return (0, 0);
         };
-        let activity = activity(&file.kind, self.events);
+        let activity = file.kind.activity(self.events);
         let is_old = self.events & EDGE != 0 && activity.is_some() && activity == self.told;
         let wanted = self.events & !PRIVATE;
         let events = match wanted {
             // A one-shot watch that has told.
             0 => 0,
             _ if is_old => 0,
-            _ => u32::from(kind_events(&file.kind)) & wanted,
+            _ => u32::from(file.kind.events()) & wanted,
         };
         (events, activity.unwrap_or(0))
     }
 }
 
-/// How often a file has become ready for `events`; `None` for a file that becomes ready again at each look.
-fn activity(kind: &Kind, events: u32) -> Option<u64> {
-    match kind {
-        Kind::Pipe(end) => Some(end.activity(events)),
-        Kind::Timer(timer) => Some(timer.arrivals),
-        Kind::Event(counter) => {
-            let count = |ready: u16, count| {
-                if events & u32::from(ready) != 0 {
-                    count
-                } else {
-                    0
-                }
-            };
-            Some(count(READABLE, counter.writes) + count(WRITABLE, counter.reads))
-        }
-        Kind::Inotify(instance) => Some(instance.arrivals),
-        Kind::Socket(end) => {
-            let wants = |ready: u16| events & u32::from(ready) != 0;
-            Some(end.activity(wants(READABLE), wants(WRITABLE)))
-        }
-        // More input may have come, and output has always gone.
-        _ => None,
+impl Operations for Epoll {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("[eventpoll]")
+    }
+
+    /// An epoll depends on others and is said to be ready for nothing.
+    fn events(&self) -> u16 {
+        0
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Epoll(self.clone()))
     }
 }
 
@@ -123,25 +117,10 @@ impl Descriptors {
         })
     }
 
-    fn epoll_mut(&mut self, fd: u64) -> Result<&mut Epoll, Errno> {
-        match &mut self.get_mut(fd)?.kind {
-            Kind::Epoll(epoll) => Ok(epoll),
-            _ => Err(Errno::EINVAL),
-        }
-    }
-
-    fn watches(&self) -> usize {
-        let count = |slot: &Option<(OpenFile, u32)>| match slot {
-            Some((
-                OpenFile {
-                    kind: Kind::Epoll(epoll),
-                    ..
-                },
-                _,
-            )) => epoll.watches.len(),
-            _ => 0,
-        };
-        self.files.iter().map(count).sum()
+    fn watches(&mut self) -> usize {
+        self.all_of::<Epoll>()
+            .map(|epoll| epoll.watches.len())
+            .sum()
     }
 }
 
@@ -166,15 +145,7 @@ impl Linux {
             cloexec: flags != 0,
             ..OpenFlags::default()
         };
-        self.files.insert(
-            OpenFile {
-                kind: Kind::Epoll(Epoll::default()),
-                flags,
-                path: None,
-                number: None,
-            },
-            self.limits.descriptors(),
-        )
+        self.open_unplaced(Kind::Epoll(Epoll::default()), flags)
     }
 
     pub(super) fn epoll_ctl(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -192,24 +163,16 @@ impl Linux {
         };
         self.files.get(epfd)?;
         let slot = self.files.slot(fd)?;
-        let nests = match self.files.get(fd)?.kind {
-            Kind::Place(_) => return Err(Errno::EBADF),
-            Kind::File(_)
-            | Kind::Directory(_)
-            | Kind::Null
-            | Kind::Zero
-            | Kind::Full
-            | Kind::Random
-            | Kind::MadeText(_)
-            | Kind::MadeFolder(_) => {
-                return Err(Errno::EPERM);
-            }
-            Kind::Epoll(_) => true,
-            _ => false,
-        };
+        let kind = &self.files.get(fd)?.kind;
+        let nests = matches!(kind, Kind::Epoll(_));
+        match kind.role(true) {
+            _ if matches!(kind, Kind::Place(_)) => return Err(Errno::EBADF),
+            DescriptorKind::File | DescriptorKind::MadeUp => return Err(Errno::EPERM),
+            _ => {}
+        }
         let is_itself = self.files.slot(epfd)? == slot;
         let is_full = self.files.watches() >= MAX_WATCHES;
-        let epoll = self.files.epoll_mut(epfd)?;
+        let epoll = self.files.own::<Epoll>(epfd)?;
         if is_itself {
             return Err(Errno::EINVAL);
         }
@@ -251,7 +214,7 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [.., milliseconds, mask, mask_bytes] = *a;
         let wait = self.wait_milliseconds(milliseconds);
         let mask = self.read_mask(mem, mask, mask_bytes)?;
@@ -264,7 +227,7 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [.., timeout, mask, mask_bytes] = *a;
         let wait = self.read_wait(mem, timeout, TimeFormat::Nanoseconds)?;
         let mask = self.read_mask(mem, mask, mask_bytes)?;
@@ -278,11 +241,11 @@ impl Linux {
         a: &[u64; 6],
         wait: Wait,
         mask: Option<u64>,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [epfd, buffer, count, ..] = *a;
         let count = match usize::try_from(count as i32) {
             Ok(count @ 1..) if count as u64 <= i32::MAX as u64 / EVENT_BYTES => count,
-            _ => return Err(Errno::EINVAL),
+            _ => return Err(Errno::EINVAL.into()),
         };
         let told = self.tell(mem, epfd, buffer, count)?;
         if told > 0 {
@@ -304,7 +267,7 @@ impl Linux {
         buffer: u64,
         count: usize,
     ) -> Result<u64, Errno> {
-        let mut watches = std::mem::take(&mut self.files.epoll_mut(epfd)?.watches);
+        let mut watches = std::mem::take(&mut self.files.own::<Epoll>(epfd)?.watches);
         let mut have_told = Vec::new();
         let mut fault = None;
         let mut at = buffer;
@@ -332,7 +295,7 @@ impl Linux {
         });
         let told = have_told.len() as u64;
         watches.append(&mut have_told);
-        self.files.epoll_mut(epfd)?.watches = watches;
+        self.files.own::<Epoll>(epfd)?.watches = watches;
         match fault {
             Some(refused) if told == 0 => Err(refused.into()),
             _ => Ok(told),

@@ -1,10 +1,13 @@
 //! `eventfd`: a counter behind a descriptor. Writing adds to it; reading takes all of it, or one.
 
 use super::Linux;
-use super::abi::OpenFlags;
-use super::descriptors::{Kind, OpenFile};
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::kinds::{Kind, Operations, Span, in_order};
+use super::outcome::{Outcome, Unserved};
 use super::readiness::{POLLERR, READABLE, WRITABLE};
+use crate::memory::Memory;
+use crate::process::Thread;
 
 /// `EFD_SEMAPHORE`
 const SEMAPHORE: u64 = 1;
@@ -18,14 +21,14 @@ pub(super) struct EventCounter {
     /// Whether a read takes one instead of everything.
     is_semaphore: bool,
     /// Reads that took something.
-    pub reads: u64,
+    reads: u64,
     /// Writes, also of nothing.
-    pub writes: u64,
+    writes: u64,
 }
 
 impl EventCounter {
     /// What a read takes, or `None` if it has to wait.
-    pub(super) fn take(&mut self) -> Option<u64> {
+    fn take(&mut self) -> Option<u64> {
         let taken = match self.value {
             0 => return None,
             _ if self.is_semaphore => 1,
@@ -40,7 +43,7 @@ impl EventCounter {
     ///
     /// # Errors
     /// `EINVAL` if no counter could ever hold so much.
-    pub(super) fn add(&mut self, added: u64) -> Result<Option<()>, Errno> {
+    fn add(&mut self, added: u64) -> Result<Option<()>, Errno> {
         if added > LARGEST {
             return Err(Errno::EINVAL);
         }
@@ -51,9 +54,14 @@ impl EventCounter {
         self.writes += 1;
         Ok(Some(()))
     }
+}
 
-    /// What the counter is ready for.
-    pub(super) fn events(&self) -> u16 {
+impl Operations for EventCounter {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("[eventfd]")
+    }
+
+    fn events(&self) -> u16 {
         match self.value {
             0 => WRITABLE,
             LARGEST => READABLE,
@@ -61,37 +69,50 @@ impl EventCounter {
             _ => READABLE | WRITABLE,
         }
     }
+
+    fn activity(&self, events: u32) -> Option<u64> {
+        let count = |ready: u16, count| match events & u32::from(ready) {
+            0 => 0,
+            _ => count,
+        };
+        Some(count(READABLE, self.writes) + count(WRITABLE, self.reads))
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Event(self.clone()))
+    }
+
+    fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        span.room_for_count(mem)?;
+        let taken = os.files.own::<EventCounter>(span.fd)?.take();
+        span.give_count(mem, taken, "an eventfd that only it writes")
+    }
+
+    fn write(os: &mut Linux, fd: u64, bytes: &[u8], offset: Option<u64>) -> Outcome {
+        in_order(offset)?;
+        let nonblock = os.files.get(fd)?.flags.nonblock;
+        let added = bytes.first_chunk().ok_or(Errno::EINVAL)?;
+        let counter = os.files.own::<EventCounter>(fd)?;
+        match counter.add(u64::from_le_bytes(*added))? {
+            Some(()) => Ok(8),
+            None => Err(Unserved::on_file(
+                nonblock,
+                "room in an eventfd that only it reads",
+            )),
+        }
+    }
 }
 
 impl Linux {
     /// `eventfd2`: the flags that close and do not wait are those of `open`.
     pub(super) fn eventfd(&mut self, value: u64, flags: u64) -> Result<u64, Errno> {
-        let rules = self.abi.open_rules();
-        let flags = u64::from(flags as u32);
-        if flags & !(SEMAPHORE | rules.cloexec | rules.nonblock) != 0 {
-            return Err(Errno::EINVAL);
-        }
+        let open_flags = self.abi.open_rules().unplaced(flags & !SEMAPHORE)?;
         let counter = EventCounter {
             value: u64::from(value as u32),
             is_semaphore: flags & SEMAPHORE != 0,
             reads: 0,
             writes: 0,
         };
-        let flags = OpenFlags {
-            read: true,
-            write: true,
-            cloexec: flags & rules.cloexec != 0,
-            nonblock: flags & rules.nonblock != 0,
-            ..OpenFlags::default()
-        };
-        self.files.insert(
-            OpenFile {
-                kind: Kind::Event(counter),
-                flags,
-                path: None,
-                number: None,
-            },
-            self.limits.descriptors(),
-        )
+        self.open_unplaced(Kind::Event(counter), open_flags)
     }
 }

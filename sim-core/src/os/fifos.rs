@@ -12,10 +12,11 @@ use super::abi::OpenFlags;
 use super::attributes::{new_mode, set_mode};
 use super::descriptors::Kind;
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::paths::Node;
 use super::pipes::{Pipe, PipeEnd, lock};
 use super::stat::{S_IFCHR, S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK};
-use super::threads::{Blocked, WaitFor};
+use super::threads::WaitFor;
 use crate::memory::Memory;
 
 const S_IFBLK: u32 = 0o060_000;
@@ -75,7 +76,7 @@ impl Linux {
         };
         let new = self.entrance(dirfd, path)?;
         self.can_be_made(&new)?;
-        let mode = new_mode(mode, self.umask);
+        let mode = new_mode(mode, self.tree.umask);
         let name = new.host_name()?;
         fs::mknodat(&new.folder, &name, kind, Mode::empty(), 0)?;
         set_mode(&Node::named(&new.folder, &name)?, mode)?;
@@ -83,10 +84,10 @@ impl Linux {
     }
 
     /// Opens an end of a FIFO, or both.
-    pub(super) fn open_fifo(&mut self, node: &Node, flags: OpenFlags) -> Result<Kind, Errno> {
+    pub(super) fn open_fifo(&mut self, node: &Node, flags: OpenFlags) -> Outcome<Kind> {
         self.forget_openers();
         let identity = super::paths::identity(&node.stat);
-        let (caller, page_bytes) = (self.caller, self.abi.page_bytes());
+        let (caller, page_bytes) = (self.call.caller, self.abi.page_bytes());
         let fifos = &mut self.family.fifos;
         let fifo = fifos
             .entry(identity)
@@ -114,7 +115,7 @@ impl Linux {
             return Ok(Kind::Pipe(end));
         }
         if flags.nonblock {
-            return Err(Errno::ENXIO);
+            return Err(Errno::ENXIO.into());
         }
         fifo.waiting.push(Opener {
             tid: caller,
@@ -122,14 +123,13 @@ impl Linux {
             openings: before.map_or(openings, |opener| opener.openings),
         });
         fifo.count_waiting();
-        self.wait = Some(Blocked::on_file(OPENS));
-        Err(Errno::EINTR)
+        Err(Unserved::on_file(false, OPENS))
     }
 
     /// Forgets threads that do not wait in `open` any more, and pipes that nobody has open.
     fn forget_openers(&mut self) {
         let mut fifos = std::mem::take(&mut self.family.fifos);
-        let caller = self.caller;
+        let caller = self.call.caller;
         let waits = |tid: u32| {
             let mut all = std::iter::once(&*self).chain(self.other_processes());
             all.any(|os| {

@@ -3,29 +3,30 @@
 use super::Linux;
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::outcome::Outcome;
 
 impl Linux {
     /// `fallocate`: makes the file as long as asked, with a hole. Space that is set aside beyond the end is
     /// nothing that a program can notice.
-    pub(super) fn fallocate(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn fallocate(&mut self, a: &[u64; 6]) -> Outcome {
         const KEEP_SIZE: u32 = 1;
         let [fd, mode, offset, len, ..] = *a;
         let file = self.opened(fd)?;
         let (offset, len) = (offset as i64, len as i64);
         if offset < 0 || len <= 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         if mode as u32 & !KEEP_SIZE != 0 {
-            return Err(Errno::EOPNOTSUPP);
+            return Err(Errno::EOPNOTSUPP.into());
         }
         if !file.flags.write {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
         let host = match &file.kind {
             Kind::File(host) => host.try_clone()?,
-            Kind::Directory(_) => return Err(Errno::EISDIR),
-            kind if kind.is_fifo() => return Err(Errno::ESPIPE),
-            _ => return Err(Errno::ENODEV),
+            Kind::Directory(_) => return Err(Errno::EISDIR.into()),
+            kind if kind.is_fifo() => return Err(Errno::ESPIPE.into()),
+            _ => return Err(Errno::ENODEV.into()),
         };
         let end = offset.checked_add(len).ok_or(Errno::EFBIG)? as u64;
         if mode as u32 & KEEP_SIZE == 0 && end > host.metadata()?.len() {

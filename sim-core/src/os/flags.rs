@@ -1,6 +1,7 @@
 //! Flags of `open` and `mmap`: their values are each interface's, what they mean is common.
 
 use super::abi::{MapFlags, OpenFlags};
+use super::errno::Errno;
 
 const WRONLY: u64 = 1;
 const RDWR: u64 = 2;
@@ -53,6 +54,21 @@ impl OpenRules {
             path_only: has(self.path_only),
             direct: has(self.direct),
             unnamed: has(self.unnamed),
+        }
+    }
+
+    /// Decodes the flags of a call that opens what has no path, and is read and written: `O_CLOEXEC` and `O_NONBLOCK`.
+    ///
+    /// # Errors
+    /// `EINVAL` for other flags.
+    pub(super) fn unplaced(&self, raw: u64) -> Result<OpenFlags, Errno> {
+        let raw = u64::from(raw as u32);
+        match raw & !(self.cloexec | self.nonblock) {
+            0 => Ok(OpenFlags {
+                write: true,
+                ..self.decode(raw)
+            }),
+            _ => Err(Errno::EINVAL),
         }
     }
 

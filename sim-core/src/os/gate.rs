@@ -4,7 +4,6 @@
 //! thing the call's descriptor stands for, and answers whether the call is served, only pretended, or ends the run.
 
 use super::calls::Call;
-use super::descriptors::Kind;
 use super::errno::Errno;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
@@ -91,18 +90,18 @@ impl Linux {
             arguments: *arguments,
             descriptor,
             writes: call.is_some_and(|call| self.opens_to_write(call, arguments)),
-            now_ns: self.now_ns,
+            now_ns: self.time.now_ns,
         };
         match self.gate.as_mut()?.ask(&asked) {
             Answer::Serve { later_ns } => {
-                self.now_ns += later_ns;
+                self.time.now_ns += later_ns;
                 None
             }
             Answer::Skip => Some(Ok(0)),
             Answer::Pretend => Some(pretended(call?, mem, arguments)),
             Answer::End => {
                 let call = call.map_or("an unknown call", Call::name);
-                self.stop = Some(StopReason::Gate { call });
+                self.run.stop = Some(StopReason::Gate { call });
                 Some(Err(Errno::ENOSYS))
             }
         }
@@ -126,28 +125,9 @@ impl Linux {
         if !call.begins_with_descriptor() {
             return DescriptorKind::None;
         }
-        let Ok(file) = self.files.get(arguments[0]) else {
-            return DescriptorKind::Closed;
-        };
-        match &file.kind {
-            Kind::Stdin => DescriptorKind::Input,
-            Kind::Output(_) => DescriptorKind::Output,
-            Kind::File(_) if file.path.is_none() => DescriptorKind::MemoryFile,
-            Kind::File(_) | Kind::Directory(_) | Kind::Place(_) => DescriptorKind::File,
-            Kind::Pipe(_) | Kind::Socket(_) => DescriptorKind::Pipe,
-            Kind::Timer(_)
-            | Kind::Event(_)
-            | Kind::Epoll(_)
-            | Kind::Process(_)
-            | Kind::Signal(_)
-            | Kind::Inotify(_)
-            | Kind::Perf(_) => DescriptorKind::Event,
-            Kind::Null
-            | Kind::Zero
-            | Kind::Full
-            | Kind::Random
-            | Kind::MadeText(_)
-            | Kind::MadeFolder(_) => DescriptorKind::MadeUp,
+        match self.files.get(arguments[0]) {
+            Ok(file) => file.kind.role(file.path.is_some()),
+            Err(_) => DescriptorKind::Closed,
         }
     }
 }

@@ -329,12 +329,6 @@ impl Linux {
         self.credentials.may(capability)
     }
 
-    /// The result of a call that returns a second number as well.
-    pub(super) fn both(&mut self, first: u32, second: u32) -> Result<u64, Errno> {
-        self.second_result = Some(second.into());
-        Ok(first.into())
-    }
-
     /// Changes which users the process is, with the right to become anybody or without.
     pub(super) fn change_users(
         &mut self,

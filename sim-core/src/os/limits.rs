@@ -7,6 +7,8 @@ use std::io::Seek;
 use std::time::{Duration, Instant};
 
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
+use super::run::Run;
 use super::signals::Signal;
 use super::{Linux, StopReason};
 
@@ -63,20 +65,8 @@ impl FileLimit {
     }
 }
 
-impl Linux {
-    /// Instructions that a run may take before it has to ask [`Linux::is_out_of_time`]: `slice`, or without a
-    /// limit on time any number.
-    #[must_use]
-    pub fn instructions_in_time(&self, slice: u64) -> u64 {
-        match self.time_limit {
-            Some(_) => slice,
-            None => u64::MAX,
-        }
-    }
-
-    /// Whether the run has taken all the time of the host that it may take; [`Linux::stop_reason`] then says
-    /// so. Time counts from the first question.
-    pub fn is_out_of_time(&mut self) -> bool {
+impl Run {
+    fn is_out_of_time(&mut self) -> bool {
         let is_over = self.time_left().is_some_and(|left| left.is_zero());
         if is_over && let Some(TimeLimit { limit, .. }) = self.time_limit {
             self.stop = Some(StopReason::TimeLimit { limit });
@@ -92,7 +82,7 @@ impl Linux {
     /// Whether the run is out of time, where `work` is about to be done ([`LOOK_WORK`] for what may take long). The clock
     /// of the host is looked at once for so much work.
     #[inline]
-    pub(crate) fn is_late_after(&mut self, work: u32) -> bool {
+    pub(super) fn is_late_after(&mut self, work: u32) -> bool {
         let Some(limit) = &mut self.time_limit else {
             return false;
         };
@@ -115,6 +105,101 @@ impl Linux {
         }
     }
 
+    /// How many of `wanted` bytes the program may still put out.
+    ///
+    /// # Errors
+    /// `EFBIG`, which the program does not see, if it may none: the run ends.
+    pub(super) fn output_room(&mut self, wanted: u64) -> Result<u64, Errno> {
+        match self.output_left {
+            Some(0) if wanted > 0 => {
+                self.stop_for_output();
+                Err(Errno::EFBIG)
+            }
+            left => Ok(wanted.min(left.unwrap_or(u64::MAX))),
+        }
+    }
+
+    /// Counts bytes as output.
+    pub(super) fn spend_output(&mut self, written: u64) {
+        if let Some(left) = &mut self.output_left {
+            *left -= written;
+        }
+    }
+
+    /// The program has put out as much as it may.
+    fn stop_for_output(&mut self) {
+        let bytes = self.output_limit.unwrap_or(0);
+        self.stop = Some(StopReason::OutputLimit { bytes });
+    }
+
+    /// Counts bytes as output, all of them or none: `false` if there may be no more.
+    pub(super) fn count_output(&mut self, bytes: u64) -> bool {
+        match &mut self.output_left {
+            Some(left) if *left < bytes => {
+                self.stop_for_output();
+                false
+            }
+            Some(left) => {
+                *left -= bytes;
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// Counts what a write of `written` bytes made a file grow by.
+    pub(super) fn count_growth(&mut self, span: FileSpan, written: u64) {
+        if let Some(limit) = &mut self.file_limit {
+            let growth = (span.start + written).saturating_sub(span.size);
+            limit.left = limit.left.saturating_sub(growth);
+        }
+    }
+
+    /// Refuses what is beyond the limit: a file that could never be so long is too large, else the disk is
+    /// full.
+    fn growth_allowed(&mut self, growth: u64) -> Result<(), Errno> {
+        let Some(limit) = self.file_limit.filter(|limit| growth > limit.left) else {
+            return Ok(());
+        };
+        self.warnings.keyed(
+            FILE_WARNING,
+            format!(
+                "files may grow by {} bytes together; writing more fails, as on a full disk (--file-limit \
+                 raises it)",
+                limit.total
+            ),
+        );
+        Err(if growth > limit.total {
+            Errno::EFBIG
+        } else {
+            Errno::ENOSPC
+        })
+    }
+}
+
+impl Linux {
+    /// Instructions that a run may take before it has to ask [`Linux::is_out_of_time`]: `slice`, or without a
+    /// limit on time any number.
+    #[must_use]
+    pub fn instructions_in_time(&self, slice: u64) -> u64 {
+        match self.run.time_limit {
+            Some(_) => slice,
+            None => u64::MAX,
+        }
+    }
+
+    /// Whether the run has taken all the time of the host that it may take; [`Linux::stop_reason`] then says
+    /// so. Time counts from the first question.
+    pub fn is_out_of_time(&mut self) -> bool {
+        self.run.is_out_of_time()
+    }
+
+    /// See [`Run::is_late_after`].
+    #[inline]
+    pub(crate) fn is_late_after(&mut self, work: u32) -> bool {
+        self.run.is_late_after(work)
+    }
+
     /// How many of `len` bytes may be written to a file at `offset` (at its position or, if it is opened for
     /// appending, at its end), and its size before.
     pub(super) fn room_in_file(
@@ -122,14 +207,14 @@ impl Linux {
         fd: u64,
         offset: Option<u64>,
         len: u64,
-    ) -> Result<(u64, FileSpan), Errno> {
+    ) -> Outcome<(u64, FileSpan)> {
         if self.files.get(fd)?.is_in_memory(&self.family.shared_names) {
             self.charge(len, Errno::ENOSPC)?;
         }
         let open = self.files.get_mut(fd)?;
         let appends = open.flags.append;
         let super::descriptors::Kind::File(host) = &mut open.kind else {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         };
         let size = host.metadata()?.len();
         let start = match offset {
@@ -143,18 +228,17 @@ impl Linux {
         }
         let largest = self.limits.file_bytes();
         if start >= largest {
-            self.raise(Signal::FileSize);
-            return Err(Errno::EFBIG);
+            return Err(Unserved::Raises(Signal::FileSize, Errno::EFBIG));
         }
         let len = len.min(largest - start);
         let growth = start.saturating_add(len).saturating_sub(size);
-        match self.growth_allowed(growth) {
+        match self.run.growth_allowed(growth) {
             Ok(()) => Ok((len, span)),
             Err(errno) => {
-                let left = self.file_limit.map_or(0, |limit| limit.left);
+                let left = self.run.file_limit.map_or(0, |limit| limit.left);
                 let fits = size.saturating_add(left).saturating_sub(start).min(len);
                 if fits == 0 {
-                    Err(errno)
+                    Err(errno.into())
                 } else {
                     Ok((fits, span))
                 }
@@ -162,50 +246,20 @@ impl Linux {
         }
     }
 
-    /// Counts what a write of `written` bytes made a file grow by.
-    pub(super) fn count_growth(&mut self, span: FileSpan, written: u64) {
-        if let Some(limit) = &mut self.file_limit {
-            let growth = (span.start + written).saturating_sub(span.size);
-            limit.left = limit.left.saturating_sub(growth);
-        }
-    }
-
     /// Cuts a file, or makes it longer by a hole.
-    pub(super) fn resize(&mut self, host: &File, len: u64) -> Result<(), Errno> {
+    pub(super) fn resize(&mut self, host: &File, len: u64) -> Outcome<()> {
         let size = host.metadata()?.len();
         if len > size && len > self.limits.file_bytes() {
-            self.raise(Signal::FileSize);
-            return Err(Errno::EFBIG);
+            return Err(Unserved::Raises(Signal::FileSize, Errno::EFBIG));
         }
         let growth = len.saturating_sub(size);
-        self.growth_allowed(growth)?;
+        self.run.growth_allowed(growth)?;
         host.set_len(len)?;
-        if let Some(limit) = &mut self.file_limit {
+        if let Some(limit) = &mut self.run.file_limit {
             limit.left = (limit.left - growth).saturating_add(size.saturating_sub(len));
             limit.left = limit.left.min(limit.total);
         }
         Ok(())
-    }
-
-    /// Refuses what is beyond the limit: a file that could never be so long is too large, else the disk is
-    /// full.
-    fn growth_allowed(&mut self, growth: u64) -> Result<(), Errno> {
-        let Some(limit) = self.file_limit.filter(|limit| growth > limit.left) else {
-            return Ok(());
-        };
-        self.warn(
-            FILE_WARNING,
-            format!(
-                "files may grow by {} bytes together; writing more fails, as on a full disk (--file-limit \
-                 raises it)",
-                limit.total
-            ),
-        );
-        Err(if growth > limit.total {
-            Errno::EFBIG
-        } else {
-            Errno::ENOSPC
-        })
     }
 }
 

@@ -11,13 +11,21 @@ use crate::host::sys::rustix;
 use crate::host::sys::rustix::fs::{self, AtFlags};
 
 use super::Linux;
-use super::abi::short_inode;
+use super::abi::{FileStat, short_inode};
 use super::descriptors::Kind;
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::files::{folder_target, whence};
+use super::gate::DescriptorKind;
+use super::kinds::{Operations, Span, Whereabouts};
+use super::outcome::Outcome;
 use super::paths::{Folder, GuestPath, open_to_list};
 use super::procfs::MadeFolder;
 use super::record::{Record, write_optional};
+use super::stat::stat_of;
+use crate::host::sys::fd::{AsFd, BorrowedFd};
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// Lists are kept up to this much together, beside the one in use.
 const KEPT_BYTES: usize = 16 << 20;
@@ -43,17 +51,41 @@ impl Listing {
     pub(super) fn folder(&self) -> &Folder {
         &self.folder
     }
+}
 
-    /// How many entries come before the next one.
-    pub(super) fn position(&self) -> u64 {
-        self.position as u64
+impl Operations for Listing {
+    fn role(&self, _has_place: bool) -> DescriptorKind {
+        DescriptorKind::File
     }
 
-    /// Goes on at an entry; at the first one, the folder is read again.
-    pub(super) fn seek(&mut self, position: usize) {
-        self.position = position;
+    fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
+        let path = at.path.ok_or(Errno::EBADF)?;
+        Ok(stat_of(&fs::fstat(&self.folder)?, path, at.is_writable))
+    }
+
+    fn on_host(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.folder.as_fd())
+    }
+
+    fn folder(&self) -> Result<Folder, Errno> {
+        Ok(self.folder.clone())
+    }
+
+    /// At the first entry, the folder is read again.
+    fn seek(&mut self, offset: i64, whence: u64) -> Result<u64, Errno> {
+        self.position = folder_target(self.position, offset, whence)?;
         self.last = None;
-        self.stale |= position == 0;
+        self.stale |= self.position == 0;
+        Ok(self.position as u64)
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Directory(self.clone()))
+    }
+
+    fn read(_: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        span.room(mem)?;
+        Err(Errno::EISDIR.into())
     }
 }
 
@@ -225,11 +257,9 @@ impl Linux {
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
-        let start = match &self.files.get(a[0])?.kind {
-            Kind::Directory(listing) => listing.position(),
-            Kind::MadeFolder(folder) => folder.position(),
-            _ => return Err(Errno::ENOTDIR),
-        };
+        let kind = &mut self.files.get_mut(a[0])?.kind;
+        // Other kinds than folders have no entries either.
+        let start = kind.seek(0, whence::CURRENT).unwrap_or(0);
         let count = self.list_entries(mem, a, osf_dirent)?;
         write_optional(mem, a[3], &start.to_le_bytes())?;
         Ok(count)
@@ -243,6 +273,7 @@ impl Linux {
         encode: fn(&Entry, u64) -> Vec<u8>,
     ) -> Result<u64, Errno> {
         let [fd, buffer, size, ..] = *a;
+        self.refresh_folder(fd);
         if let Kind::MadeFolder(folder) = &mut self.files.get_mut(fd)?.kind {
             return list_made(folder, mem, buffer, size, encode);
         }
@@ -278,13 +309,13 @@ impl Linux {
         let Kind::Directory(listing) = &mut self.files.get_mut(fd)?.kind else {
             return Err(Errno::ENOTDIR);
         };
-        let known = self.listings.find(listing.key);
+        let known = self.run.listings.find(listing.key);
         if let Some(names) = known
             && !listing.stale
         {
             return Ok(names);
         }
-        let root = self.root.as_ref().ok_or(Errno::ENOENT)?;
+        let root = self.tree.root.as_ref().ok_or(Errno::ENOENT)?;
         let path = root
             .current_path(&listing.folder)
             .or_else(|errno| match errno {
@@ -299,7 +330,7 @@ impl Linux {
             listing.position = names.position_behind(last);
         }
         listing.stale = false;
-        self.listings.keep(listing.key, Arc::clone(&names));
+        self.run.listings.keep(listing.key, Arc::clone(&names));
         Ok(names)
     }
 }

@@ -9,8 +9,8 @@ use std::io::Seek;
 use super::Linux;
 use super::descriptors::{Descriptors, Kind};
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::record::Record;
-use super::threads::Blocked;
 use crate::memory::Memory;
 
 /// Record locks that a process may have; more are refused with `ENOLCK`.
@@ -131,11 +131,10 @@ impl Descriptors {
         if let Some(number) = file.number {
             return Ok(LockedFile::Numbered(number));
         }
-        let found = match &file.kind {
-            Kind::File(host) => crate::host::sys::rustix::fs::fstat(host)?,
-            Kind::Directory(listing) => crate::host::sys::rustix::fs::fstat(listing.folder())?,
-            _ => return Ok(LockedFile::Slot(slot)),
+        let Some(host) = file.kind.on_host() else {
+            return Ok(LockedFile::Slot(slot));
         };
+        let found = crate::host::sys::rustix::fs::fstat(host)?;
         Ok(LockedFile::Host {
             device: found.st_dev,
             inode: found.st_ino,
@@ -191,7 +190,7 @@ struct Request {
 }
 
 impl Linux {
-    pub(super) fn flock(&mut self, fd: u64, operation: u64) -> Result<u64, Errno> {
+    pub(super) fn flock(&mut self, fd: u64, operation: u64) -> Outcome {
         const SHARED: u32 = 1;
         const EXCLUSIVE: u32 = 2;
         const NONBLOCK: u32 = 4;
@@ -200,7 +199,7 @@ impl Linux {
         let operation = operation as u32;
         let kind = operation & !NONBLOCK;
         if !matches!(kind, SHARED | EXCLUSIVE | UNLOCK) {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let slot = self.files.slot(fd)?;
         let file = self.files.locked_file(slot)?;
@@ -215,12 +214,10 @@ impl Linux {
             .iter()
             .any(|held| held.file == file && (held.is_exclusive || is_exclusive));
         if is_held {
-            if operation & NONBLOCK == 0 {
-                self.wait = Some(Blocked::on_file(
-                    "a lock (flock) that another open file holds",
-                ));
-            }
-            return Err(Errno::EAGAIN);
+            return Err(Unserved::on_file(
+                operation & NONBLOCK != 0,
+                "a lock (flock) that another open file holds",
+            ));
         }
         locks.push(FileLock {
             file,
@@ -266,21 +263,15 @@ impl Linux {
     }
 
     /// `F_SETLK`, `F_SETLKW` and their `F_OFD_*`.
-    pub(super) fn set_lock(
-        &mut self,
-        mem: &Memory,
-        fd: u64,
-        addr: u64,
-        mode: SetMode,
-    ) -> Result<u64, Errno> {
+    pub(super) fn set_lock(&mut self, mem: &Memory, fd: u64, addr: u64, mode: SetMode) -> Outcome {
         let request = self.lock_request(mem, fd, addr, mode.of_open_file)?;
         if mode.of_open_file && request.pid != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let flags = self.files.get(fd)?.flags;
         match request.kind {
-            LockType::Shared if !flags.read => return Err(Errno::EBADF),
-            LockType::Exclusive if !flags.write => return Err(Errno::EBADF),
+            LockType::Shared if !flags.read => return Err(Errno::EBADF.into()),
+            LockType::Exclusive if !flags.write => return Err(Errno::EBADF.into()),
             LockType::Unlocked => {
                 self.files.locks.release(&request.lock);
                 return Ok(0);
@@ -288,15 +279,13 @@ impl Linux {
             _ => {}
         }
         if self.files.locks.conflict(&request.lock).is_some() {
-            if mode.waits {
-                self.wait = Some(Blocked::on_file(
-                    "a record lock (fcntl) that somebody else holds",
-                ));
-            }
-            return Err(Errno::EAGAIN);
+            return Err(Unserved::on_file(
+                !mode.waits,
+                "a record lock (fcntl) that somebody else holds",
+            ));
         }
         if self.files.locks.records.len() >= MAX_RECORDS {
-            return Err(Errno::ENOLCK);
+            return Err(Errno::ENOLCK.into());
         }
         self.files.locks.set(request.lock);
         Ok(0)

@@ -4,9 +4,12 @@ use super::Linux;
 use super::abi::MapFlags;
 use super::descriptors::Kind;
 use super::errno::Errno;
-use super::file_mappings::MappedFile;
+use super::file_mappings::{FileMappings, MappedFile};
+use super::memory_locks::Locks;
+use super::procfs::Device;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 use crate::process::layout;
+use crate::symbols::Recorder;
 
 const PROT_READ: u64 = 1;
 const PROT_WRITE: u64 = 2;
@@ -60,6 +63,28 @@ impl Pages {
     }
 }
 
+/// Ranges in the memory of a process. A child that borrows the memory borrows them, too.
+#[derive(Clone, Debug)]
+pub(super) struct AddressSpace {
+    pub heap: Heap,
+    pub mappings: FileMappings,
+    pub locks: Locks,
+}
+
+impl AddressSpace {
+    /// The address space of a new program, whose heap begins at `heap_start` and whose code is recorded there.
+    pub(super) fn new(heap_start: u64, code: Recorder) -> AddressSpace {
+        AddressSpace {
+            heap: Heap {
+                start: heap_start,
+                end: heap_start,
+            },
+            mappings: FileMappings::recorded(code),
+            locks: Locks::default(),
+        }
+    }
+}
+
 /// The end of the heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heap {
@@ -68,10 +93,6 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    pub(super) fn new(start: u64) -> Heap {
-        Heap { start, end: start }
-    }
-
     pub(super) fn range(self) -> std::ops::Range<u64> {
         self.start..self.end
     }
@@ -93,7 +114,7 @@ impl Linux {
 
     /// `brk`: returns the end of the heap, which is the old one if it cannot be moved.
     pub(super) fn brk(&mut self, mem: &mut Memory, wanted: u64) -> u64 {
-        let Heap { start, end } = self.heap;
+        let Heap { start, end } = self.space.heap;
         let top = match start {
             0..layout::PIE_BASE => layout::PIE_BASE,
             layout::PIE_BASE..=layout::IMAGE_TOP => layout::IMAGE_TOP,
@@ -116,9 +137,9 @@ impl Linux {
             if new_end < old_end {
                 self.forget(new_end, old_end - new_end);
             }
-            self.heap.end = wanted;
+            self.space.heap.end = wanted;
         }
-        self.heap.end
+        self.space.heap.end
     }
 
     pub(super) fn mmap(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -141,11 +162,11 @@ impl Linux {
             return Err(Errno::EOVERFLOW);
         }
         let addr = choose_address(mem, pages, hint, len, flags)?;
-        let is_locked = flags.locked || self.locks.future;
+        let is_locked = flags.locked || self.space.locks.future;
         if is_locked {
             self.check_lock_of_mapping(len, flags.locked)?;
         }
-        let is_event = !flags.anonymous && self.is_event(fd);
+        let is_event = !flags.anonymous && matches!(self.perf_file(fd), Ok(Some(_)));
         let file = if is_event {
             self.check_event_mapping(fd, (offset, len), flags.shared)?;
             None
@@ -162,21 +183,21 @@ impl Linux {
         }
         self.forget(addr, len);
         if is_locked {
-            self.locks.ranges.insert(addr..addr + len, ());
+            self.space.locks.ranges.insert(addr..addr + len, ());
         }
         if is_event {
             self.event_is_mapped(mem, fd, &(addr..addr + len), prot & PROT_WRITE != 0)?;
         } else if let Some(file) = file {
             let range = addr..addr + len;
             let copied = file.copy_to(mem, range.clone());
-            let mapped = copied.and_then(|()| self.mappings.place(mem, pages.0, range, file));
+            let mapped = copied.and_then(|()| self.space.mappings.place(mem, pages.0, range, file));
             if let Err(errno) = mapped {
                 mem.unmap(addr, len)?;
                 self.forget(addr, len);
                 return Err(errno);
             }
         } else if flags.shared {
-            self.mappings.anonymous.insert(addr..addr + len, ());
+            self.space.mappings.anonymous.insert(addr..addr + len, ());
         }
         Ok(addr)
     }
@@ -217,20 +238,21 @@ impl Linux {
                 let most = self.limits.descriptors();
                 let path = open.path.as_ref();
                 let mut file =
-                    self.mappings
+                    self.space
+                        .mappings
                         .hold(host, path, offset, (flags.shared, writes), most)?;
                 file.shows_file |= prot & PROT_WRITE == 0;
                 Ok(Some(file))
             }
-            Kind::Zero => Ok(None),
+            Kind::Device(Device::Zero) => Ok(None),
             _ => Err(Errno::ENODEV),
         }
     }
 
     /// Forgets what was known of a range.
     pub(super) fn forget(&mut self, addr: u64, len: u64) {
-        self.mappings.forget(&(addr..addr + len));
-        self.locks.ranges.remove(addr..addr + len);
+        self.space.mappings.forget(&(addr..addr + len));
+        self.space.locks.ranges.remove(addr..addr + len);
         self.forget_buffers(&(addr..addr + len));
     }
 
@@ -286,15 +308,15 @@ impl Linux {
         if !mem.is_mapped(addr, len) {
             return Err(Errno::ENOMEM);
         }
-        if prot & PROT_WRITE != 0 && self.mappings.has_read_only(addr..addr + len) {
+        if prot & PROT_WRITE != 0 && self.space.mappings.has_read_only(addr..addr + len) {
             return Err(Errno::EACCES);
         }
         mem.protect(addr, len, permissions(prot))?;
         if prot & PROT_WRITE != 0 {
-            self.mappings.keep_content(addr..addr + len);
+            self.space.mappings.keep_content(addr..addr + len);
         }
         if prot & PROT_EXEC != 0 {
-            self.mappings.record_code(addr..addr + len);
+            self.space.mappings.record_code(addr..addr + len);
         }
         Ok(0)
     }
@@ -340,7 +362,8 @@ impl Linux {
         let fits = layout::is_guest_range(old, new_len) && mem.is_free(old + old_len, extra);
         if fits && !has(DONTUNMAP) {
             map_like(mem, (old, old_len), old + old_len, extra, perm)?;
-            self.mappings
+            self.space
+                .mappings
                 .extend(mem, pages.0, old + old_len, old + new_len)?;
             return Ok(old);
         }
@@ -377,10 +400,12 @@ impl Linux {
             }
         }
         let page_bytes = self.pages().0;
-        self.mappings
+        self.space
+            .mappings
             .relocate(mem, page_bytes, (old, kept), target)?;
         if new_len > kept {
-            self.mappings
+            self.space
+                .mappings
                 .extend(mem, page_bytes, target + kept, target + new_len)?;
         }
         mem.unmap(old, old_len)?;
@@ -401,9 +426,10 @@ impl Linux {
         if is_kept {
             map_like(mem, (target, old_len), old, old_len, perm)?;
             let page_bytes = self.pages().0;
-            self.mappings
+            self.space
+                .mappings
                 .relocate(mem, page_bytes, (target, old_len), old)?;
-            self.mappings.restore(mem, old..old + old_len)?;
+            self.space.mappings.restore(mem, old..old + old_len)?;
         }
         Ok(target)
     }

@@ -83,36 +83,41 @@ impl Linux {
 
     fn advise(&mut self, mem: &mut Memory, part: Range<u64>, effect: Effect) -> Result<(), Errno> {
         let marks = match effect {
-            Effect::Inherit(_) => Some(&mut self.mappings.kept_from_children),
-            Effect::Wipe(_) => Some(&mut self.mappings.wiped_in_children),
+            Effect::Inherit(_) => Some(&mut self.space.mappings.kept_from_children),
+            Effect::Wipe(_) => Some(&mut self.space.mappings.wiped_in_children),
             _ => None,
         };
         if let (Some(marks), Effect::Inherit(true) | Effect::Wipe(false)) = (marks, effect) {
             marks.remove(part);
             return Ok(());
         }
-        let is_shared = !self.mappings.anonymous.within(part.clone()).is_empty();
-        let has_file = || !self.mappings.ranges.within(part.clone()).is_empty();
+        let is_shared = !self
+            .space
+            .mappings
+            .anonymous
+            .within(part.clone())
+            .is_empty();
+        let has_file = || !self.space.mappings.ranges.within(part.clone()).is_empty();
         match effect {
             Effect::Nothing => Ok(()),
             Effect::AnonymousOnly if has_file() => Err(Errno::EINVAL),
             Effect::AnonymousOnly => Ok(()),
             Effect::Refused => Err(Errno::EINVAL),
             Effect::Inherit(_) => {
-                self.mappings.kept_from_children.insert(part, ());
+                self.space.mappings.kept_from_children.insert(part, ());
                 Ok(())
             }
             Effect::Wipe(_) if is_shared || has_file() => Err(Errno::EINVAL),
             Effect::Wipe(_) => {
-                self.mappings.wiped_in_children.insert(part, ());
+                self.space.mappings.wiped_in_children.insert(part, ());
                 Ok(())
             }
             Effect::Discard { even_locked } => {
-                if !even_locked && self.locks.ranges.bytes_within(part.clone()) > 0 {
+                if !even_locked && self.space.locks.ranges.bytes_within(part.clone()) > 0 {
                     return Err(Errno::EINVAL);
                 }
                 mem.discard(part.start, part.end - part.start)?;
-                self.mappings.restore(mem, part)
+                self.space.mappings.restore(mem, part)
             }
         }
     }
@@ -133,7 +138,7 @@ impl Linux {
         }
         let len = pages.align_up(len).ok_or(Errno::ENOMEM)?;
         let end = addr.checked_add(len).ok_or(Errno::ENOMEM)?;
-        if has(rules.invalidate) && self.locks.ranges.bytes_within(addr..end) > 0 {
+        if has(rules.invalidate) && self.space.locks.ranges.bytes_within(addr..end) > 0 {
             return Err(Errno::EBUSY);
         }
         if mem.is_mapped(addr, len) {
@@ -160,7 +165,7 @@ impl Linux {
         if !mem.is_mapped(addr, len) {
             return Err(Errno::ENOMEM);
         }
-        let of_files = self.mappings.ranges.within(addr..end);
+        let of_files = self.space.mappings.ranges.within(addr..end);
         let mut resident: Vec<u8> = (addr..end)
             .step_by(pages.0 as usize)
             .map(|page| u8::from(mem.is_written(page) || mem.is_written(page + pages.0 - 1)))

@@ -75,7 +75,7 @@ impl Linux {
     /// Where the process whose turn it is has mapped files in memory from their beginnings on, to be seen by others.
     #[must_use]
     pub fn shared_memory_files(&self) -> Vec<Range<u64>> {
-        let all = self.mappings.ranges.within(0..u64::MAX).into_iter();
+        let all = self.space.mappings.ranges.within(0..u64::MAX).into_iter();
         let shared = all.filter(|(_, file)| file.writes && !file.has_place() && file.offset() == 0);
         shared.map(|(range, _)| range).collect()
     }

@@ -38,8 +38,8 @@ impl Linux {
         }
         let limit = self.lock_limit()?;
         let (start, end) = self.whole_pages(addr, len)?;
-        let already = self.locks.ranges.bytes_within(start..end);
-        if self.locks.bytes() - already + (end - start) > limit {
+        let already = self.space.locks.ranges.bytes_within(start..end);
+        if self.space.locks.bytes() - already + (end - start) > limit {
             return Err(Errno::ENOMEM);
         }
         let is_whole = mem.is_mapped(start, end - start);
@@ -50,14 +50,14 @@ impl Linux {
                 break;
             }
             reached = part.end;
-            self.locks.ranges.insert(part, ());
+            self.space.locks.ranges.insert(part, ());
         }
         if is_whole { Ok(0) } else { Err(Errno::ENOMEM) }
     }
 
     pub(super) fn munlock(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let (start, end) = self.whole_pages(a[0], a[1])?;
-        self.locks.ranges.remove(start..end);
+        self.space.locks.ranges.remove(start..end);
         if mem.is_mapped(start, end - start) {
             Ok(0)
         } else {
@@ -79,15 +79,15 @@ impl Linux {
                 return Err(Errno::ENOMEM);
             }
             for part in guest_parts(mem, 0..Memory::LIMIT) {
-                self.locks.ranges.insert(part, ());
+                self.space.locks.ranges.insert(part, ());
             }
         }
-        self.locks.future = flags & rules.lock_future != 0;
+        self.space.locks.future = flags & rules.lock_future != 0;
         Ok(0)
     }
 
     pub(super) fn munlockall(&mut self) -> u64 {
-        self.locks = Locks::default();
+        self.space.locks = Locks::default();
         0
     }
 
@@ -97,7 +97,7 @@ impl Linux {
             Err(errno) if asks => return Err(errno),
             limit => limit.unwrap_or(0),
         };
-        if self.locks.bytes() + len > limit {
+        if self.space.locks.bytes() + len > limit {
             return Err(Errno::EAGAIN);
         }
         Ok(())

@@ -189,7 +189,7 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         let len = a[1].min(MAX_BYTES);
-        self.random.fill(mem.writable(a[0], len)?);
+        self.run.random.fill(mem.writable(a[0], len)?);
         Ok(len)
     }
 }

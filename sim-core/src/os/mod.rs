@@ -25,6 +25,7 @@ mod duplicate;
 mod epoll;
 pub mod errno;
 mod eventfd;
+mod extended_attributes;
 mod fifos;
 mod file_hints;
 mod file_mappings;
@@ -35,6 +36,7 @@ mod hwprobe;
 mod identity;
 mod inotify;
 mod ipc;
+mod kinds;
 mod limits;
 mod links;
 mod listing;
@@ -44,16 +46,22 @@ mod memory_advice;
 mod memory_files;
 mod memory_locks;
 mod misc;
+mod outcome;
 mod paths;
 mod pending;
 mod perf;
 mod pipes;
+mod places;
 mod processes;
 mod procfs;
+mod program;
 mod ranges;
 mod readiness;
 mod record;
 pub mod refusals;
+mod regular;
+mod roots;
+mod run;
 mod schedule;
 #[cfg(not(target_family = "wasm"))]
 mod scratch;
@@ -72,40 +80,35 @@ mod streams;
 mod sysinfo;
 mod threads;
 mod time;
+mod timerfd;
 mod timers;
 mod transfers;
 mod tree;
+mod warnings;
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-use rustc_hash::FxHashSet;
 
 use self::abi::Abi;
 use self::control::Attributes;
 use self::descriptors::Descriptors;
-use self::file_mappings::FileMappings;
+use self::dispatch::CurrentCall;
 use self::gate::Gate;
 use self::identity::Credentials;
 pub(crate) use self::limits::LOOK_WORK;
-use self::limits::{FileLimit, TimeLimit};
-use self::listing::Listings;
-use self::memory::Heap;
-use self::memory_locks::Locks;
+use self::memory::AddressSpace;
 use self::misc::Limits;
-use self::paths::{Folder, Root, joined};
+use self::paths::{Root, joined};
 use self::perf::Samplers;
-use self::processes::Family;
-use self::refusals::Refusals;
+use self::processes::{Family, ProcessState};
+use self::program::Program;
+use self::roots::Tree;
+use self::run::{Run, Time};
 use self::signals::Signals;
-use self::sockets::Network;
-use self::streams::{Streams, Which};
-use self::threads::{Resumed, Threads};
-use self::time::NANOS_PER_SECOND;
+use self::streams::Which;
+use self::threads::Threads;
 use self::timers::Timers;
 use crate::image::{Isa, LoadError};
-use crate::process::{OfferedEvents, ProcessConfig, Thread};
-use crate::random::Random;
+use crate::process::{ProcessConfig, Thread};
 use crate::symbols::Recorder;
 
 pub(crate) use self::control::ThreadAttributes;
@@ -123,6 +126,7 @@ pub use self::streams::{Output, Stdin};
 pub(crate) use self::threads::Blocked;
 pub use self::threads::{ThreadRules, ThreadTables};
 pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
+pub use self::warnings::WarningSink;
 
 /// Number of a guest's first process and of the first thread there.
 pub const PID: u32 = 1000;
@@ -167,19 +171,26 @@ pub enum SyscallResult {
     Trap,
 }
 
-/// Why a thread does not go on behind its system call, but another one may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GivesUp {
-    /// It waits.
-    Waits,
-    /// It has given up its turn.
-    Yields,
-    /// It has ended.
-    Ended,
+/// How a thread goes on behind its system call.
+#[derive(Debug)]
+pub(crate) enum Served {
+    /// In the way that the result says, or not at all.
+    Goes(SyscallResult),
+    /// At `hart.pc`, where the handler of a signal returns to. All registers were loaded, and the stack pointer was this.
+    Returns { stack_pointer: u64 },
+    /// In another program.
+    Executes(Box<Execution>),
+    /// Later: it gives up its turn, because it waits or because another one is to go on.
+    GivesUp,
+    /// Not at all: the thread has ended, and others of the process have not.
+    Ends,
 }
 
-/// What a system call did to the process, or why another thread has to go on.
-pub(crate) type Served = Result<SyscallResult, GivesUp>;
+impl From<SyscallResult> for Served {
+    fn from(result: SyscallResult) -> Served {
+        Served::Goes(result)
+    }
+}
 
 /// Why a process can never go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -225,96 +236,29 @@ pub enum StopReason {
     },
 }
 
-/// Receives warnings, each once.
-pub type WarningSink = Box<dyn FnMut(&str) + Send>;
-
 /// The operating system of one guest: what its threads share of it. What each thread has of its own is in
 /// [`Thread`](crate::process::Thread).
 pub struct Linux {
     abi: &'static dyn Abi,
     /// The number of the process.
     pid: u32,
-    /// The number of the program that it runs, among all that processes of the run have begun, from 1.
-    program_number: u32,
+    state: ProcessState,
+    program: Program,
     /// All processes of the run. It is with the one whose turn it is.
     pub(crate) family: Family,
-    /// The process has lent its memory to a child, and waits until it is back.
-    is_lent: bool,
-    /// The process is stopped until a signal lets it go on.
-    is_stopped: bool,
-    /// A thread on this context waits for all others of the process to leave theirs.
-    gathers: Option<usize>,
-    /// Up to which change of shared memory, and which of them by stores, as the family counts them, this process has seen
-    /// what others have written.
-    seen_changes: (u64, u64),
-    /// The program that the current call wants to run instead of this one.
-    execution: Option<Box<Execution>>,
-    /// The signal that has ended the process.
-    killed_by: Option<u8>,
-    /// The stack pointer that the last call has loaded with all other registers (`sigreturn`); 0 if it has not.
-    pub(crate) loaded_stack_pointer: u64,
+    run: Run,
+    time: Time,
+    call: CurrentCall,
     files: Descriptors,
-    network: Arc<Mutex<Network>>,
-    streams: Streams,
-    root: Option<Root>,
-    writable: bool,
-    /// The working folder, where there are files.
-    cwd: Option<Folder>,
-    /// The working folder, if it is a made-up one.
-    made_cwd: Option<String>,
-    isa: Isa,
-    started: Option<Started>,
-    listings: Listings,
-    refusals: Refusals,
-    /// Where the program's file lies, as the guest sees it.
-    exe: Vec<u8>,
-    /// The path under which the program was started.
-    file_name: Vec<u8>,
-    umask: u32,
-    /// Whose all files are.
-    owner: Owner,
+    tree: Tree,
     credentials: Credentials,
-    heap: Heap,
-    mappings: FileMappings,
-    locks: Locks,
+    attributes: Attributes,
+    limits: Limits,
+    space: AddressSpace,
     signals: Signals,
     pub(crate) threads: Threads,
     timers: Timers,
-    random: Random,
-    limits: Limits,
-    output_limit: Option<u64>,
-    output_left: Option<u64>,
-    file_limit: Option<FileLimit>,
-    time_limit: Option<TimeLimit>,
-    attributes: Attributes,
-    /// The thread that makes the current call.
-    caller: u32,
-    /// The current call gives up the thread's turn.
-    yields: bool,
-    /// The current call waits.
-    wait: Option<Blocked>,
-    /// The current call has waited before.
-    resumed: Option<Resumed>,
-    /// Events that the machine counts for threads.
-    offered_events: OfferedEvents,
-    /// Events that take samples of threads.
     samplers: Samplers,
-    /// The second result of the current call.
-    second_result: Option<u64>,
-    /// The signal that the current call raises for its thread.
-    raised: Option<Signal>,
-    /// Simulated time at the current call.
-    now_ns: u64,
-    /// The date at the beginning of simulated time, in nanoseconds since 1970.
-    start_ns: u64,
-    /// Simulated time that the program has spent waiting, in nanoseconds.
-    idle_ns: u64,
-    /// Processor time of the children that the process waited for, in nanoseconds.
-    children_ns: u64,
-    stop: Option<StopReason>,
-    warnings: Vec<String>,
-    warned: FxHashSet<u64>,
-    sink: Option<WarningSink>,
     /// Decides on system calls before they are served.
     gate: Option<Box<dyn Gate>>,
 }
@@ -324,10 +268,9 @@ impl std::fmt::Debug for Linux {
         f.debug_struct("Linux")
             .field("abi", &self.abi)
             .field("files", &self.files)
-            .field("root", &self.root)
-            .field("heap", &self.heap)
-            .field("stop", &self.stop)
-            .field("warnings", &self.warnings)
+            .field("tree", &self.tree)
+            .field("space", &self.space)
+            .field("run", &self.run)
             .finish_non_exhaustive()
     }
 }
@@ -346,95 +289,41 @@ impl Linux {
         heap_start: u64,
     ) -> Result<Linux, LoadError> {
         let abi = interface.abi(isa);
-        let root = match &config.root {
-            None => None,
-            Some(path) => Some(Root::new(path).map_err(|cause| LoadError::Config {
-                place: "root",
-                problem: format!("{}: {cause}", path.display()),
-                remedy: "name a folder that exists and can be read",
-            })?),
-        };
-        let root = match (root, &config.scratch) {
-            (Some(root), Some(parent)) => {
-                Some(root.copied(parent).map_err(|cause| LoadError::Config {
-                    place: "scratch",
-                    problem: format!("{}: {cause}", parent.display()),
-                    remedy: "name a folder in which files can be made",
-                })?)
-            }
-            (root, _) => root,
-        };
+        let tree = Tree::new(config)?;
+        let exe = joined(&tree.start(), name.as_bytes());
         let log = config.code.clone().unwrap_or_default();
-        if let Some(root) = &root {
+        if let Some(root) = &tree.root {
             log.set_root(root.reader());
         }
         let recorder = Recorder::of(log, 1);
-        let cwd = match &root {
-            None => None,
-            Some(root) => Some(starting_folder(root, &config.cwd)?),
-        };
-        let start = match (&root, &cwd) {
-            (Some(root), Some(folder)) => root.current_path(folder).map(|path| path.text()),
-            _ => Ok(Vec::new()),
-        };
-        let exe = joined(&start.unwrap_or_default(), name.as_bytes());
         let mut os = Linux {
             abi,
             pid: PID,
-            program_number: 1,
+            state: ProcessState::default(),
+            program: Program {
+                isa,
+                number: 1,
+                started: None,
+                exe,
+                file_name: name.as_bytes().to_vec(),
+            },
             family: Family::new(PID, config.owner.uid),
-            is_lent: false,
-            is_stopped: false,
-            gathers: None,
-            seen_changes: (0, 0),
-            execution: None,
-            killed_by: None,
-            loaded_stack_pointer: 0,
+            run: Run::new(config),
+            time: Time::new(config),
+            call: CurrentCall {
+                caller: PID,
+                resumed: None,
+            },
             files: Descriptors::of_process(PID),
-            network: Arc::default(),
-            cwd,
-            made_cwd: None,
-            isa,
-            started: None,
-            streams: Streams::new(config.stdin.clone(), config.stdout, config.stderr),
-            root,
-            writable: config.writable,
-            listings: Listings::default(),
-            refusals: Refusals::default(),
-            exe,
-            file_name: name.as_bytes().to_vec(),
-            umask: 0o022,
-            owner: config.owner,
+            tree,
             credentials: Credentials::of(config.owner),
-            heap: Heap::new(heap_start),
-            mappings: FileMappings::recorded(recorder),
-            locks: Locks::default(),
+            attributes: Attributes::default(),
+            limits: Limits::new(abi, config.open_files_limit),
+            space: AddressSpace::new(heap_start, recorder),
             signals: Signals::default(),
             threads: Threads::new(config.threads),
             timers: Timers::of_process(PID),
-            caller: PID,
-            yields: false,
-            wait: None,
-            offered_events: OfferedEvents::default(),
             samplers: Samplers::default(),
-            resumed: None,
-            random: Random::new(config.seed),
-            limits: Limits::new(abi, config.open_files_limit),
-            second_result: None,
-            raised: None,
-            output_limit: config.output_limit_bytes,
-            output_left: config.output_limit_bytes,
-            file_limit: config.file_limit_bytes.map(FileLimit::new),
-            time_limit: config.time_limit.map(TimeLimit::new),
-            attributes: Attributes::default(),
-            now_ns: 0,
-            start_ns: config.start_seconds.saturating_mul(NANOS_PER_SECOND),
-            idle_ns: 0,
-            children_ns: 0,
-            stop: None,
-            warnings: Vec::new(),
-            warned: FxHashSet::default(),
-            sink: None,
             gate: None,
         };
         os.open_streams();
@@ -459,7 +348,7 @@ impl Linux {
     /// # Errors
     /// Those of the host.
     pub fn keep_scratch(&self, place: &std::path::Path) -> std::io::Result<()> {
-        match self.root.as_ref().and_then(Root::scratch) {
+        match self.tree.root.as_ref().and_then(Root::scratch) {
             Some(scratch) => scratch.keep(place),
             None => Ok(()),
         }
@@ -468,40 +357,34 @@ impl Linux {
     /// Says where the first program's file lies under the root, behind links, if it does.
     pub(crate) fn locate_first_program(&mut self, file_name: &str) {
         let place = self.resolve(tree::AT_FDCWD as u64, file_name.as_bytes(), true);
-        if let (Ok(place), Some(root)) = (place, &self.root)
+        if let (Ok(place), Some(root)) = (place, &self.tree.root)
             && place.node.is_some()
             && let Ok(path) = root.path_at(&place.entrance)
         {
-            self.exe = path.text();
+            self.program.exe = path.text();
         }
     }
 
     /// Says what was started, which the files in `/proc` tell of.
     pub(crate) fn set_started(&mut self, started: Started) {
-        self.started = Some(started);
+        self.program.started = Some(started);
     }
 
     /// The file name of the program, as the first thread's name.
     pub(crate) fn first_name(&self) -> [u8; Thread::NAME_BYTES] {
-        let name = &self.file_name[..];
-        let start = name.iter().rposition(|&b| b == b'/');
-        let name = &name[start.map_or(0, |at| at + 1)..];
-        let len = name.len().min(Thread::NAME_BYTES - 1);
-        let mut padded = [0; Thread::NAME_BYTES];
-        padded[..len].copy_from_slice(&name[..len]);
-        padded
+        self.program.first_name()
     }
 
     /// Draws from the guest's randomness.
     pub fn fill_random(&mut self, bytes: &mut [u8]) {
-        self.random.fill(bytes);
+        self.run.random.fill(bytes);
     }
 
     /// Simulated time that the program has spent waiting, in nanoseconds. Machines add it to the time
     /// that their instructions or cycles take.
     #[must_use]
     pub fn idle_ns(&self) -> u64 {
-        self.idle_ns
+        self.time.idle_ns
     }
 
     /// Threads of the process.
@@ -513,60 +396,29 @@ impl Linux {
     /// What the guest wrote to standard output, if it is captured.
     #[must_use]
     pub fn captured_stdout(&self) -> &[u8] {
-        self.streams.captured(Which::Stdout)
+        self.run.streams.captured(Which::Stdout)
     }
 
     /// What the guest wrote to standard error, if it is captured.
     #[must_use]
     pub fn captured_stderr(&self) -> &[u8] {
-        self.streams.captured(Which::Stderr)
+        self.run.streams.captured(Which::Stderr)
     }
 
     /// Why the process can never go on, after [`SyscallResult::Trap`].
     #[must_use]
     pub fn stop_reason(&self) -> Option<&StopReason> {
-        self.stop.as_ref()
+        self.run.stop.as_ref()
     }
 
     /// Every warning so far, in order.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        self.run.warnings.all()
     }
 
     /// Passes warnings on as they come. Without a sink they are only collected.
     pub fn set_warning_sink(&mut self, sink: WarningSink) {
-        self.sink = Some(sink);
+        self.run.warnings.pass_on(sink);
     }
-
-    /// Warns, once for each text.
-    fn warn_once(&mut self, text: &str) {
-        if !self.warnings.iter().any(|warning| warning == text) {
-            // No call has such a number.
-            self.warn(u64::MAX - self.warnings.len() as u64, text.to_owned());
-        }
-    }
-
-    /// Warns, once for each call number.
-    fn warn(&mut self, number: u64, text: String) {
-        // A hostile guest has 2^64 numbers to try.
-        const MAX_WARNINGS: usize = 1000;
-        if self.warnings.len() < MAX_WARNINGS && self.warned.insert(number) {
-            if let Some(sink) = &mut self.sink {
-                sink(&text);
-            }
-            self.warnings.push(text);
-        }
-    }
-}
-
-/// The folder that a process starts in.
-fn starting_folder(root: &Root, path: &str) -> Result<Folder, LoadError> {
-    let found = root.find(&root.folder(), path.as_bytes(), true);
-    let folder = found.and_then(|place| place.existing()?.folder());
-    folder.map_err(|_| LoadError::Config {
-        place: "cwd",
-        problem: format!("{path}: there is no such folder under the root"),
-        remedy: "name a folder as the program sees it, from the root on",
-    })
 }

@@ -10,12 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Linux;
 use super::abi::OpenFlags;
+use super::account::{NO_DEVICE, Seen};
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::gate::DescriptorKind;
 use super::identity::capability;
+use super::kinds::{Operations, Span, in_order};
+use super::outcome::{Outcome, Returned, Unserved};
 use super::readiness::{POLLERR, POLLHUP, READABLE, WRITABLE};
 use super::record::Record;
+use super::signals::Signal;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// Capacity of a new pipe, in bytes: a writer waits when it is full.
 const PIPE_BYTES: usize = 65536;
@@ -196,6 +202,10 @@ impl Pipe {
     }
 }
 
+/// Reasons of waits.
+pub(super) const NO_DATA: &str = "data in a pipe that only it writes";
+pub(super) const NO_ROOM: &str = "room in a pipe that only it reads";
+
 /// An end of a pipe, or both of one that was opened by its name; dropping it closes the end.
 #[derive(Debug)]
 pub(super) struct PipeEnd {
@@ -264,9 +274,22 @@ impl PipeEnd {
     pub(super) fn is_of(&self, other: &PipeEnd) -> bool {
         Arc::ptr_eq(&self.pipe, &other.pipe)
     }
+}
 
-    /// Events that the end is ready for.
-    pub(super) fn events(&self) -> u16 {
+impl Operations for PipeEnd {
+    fn role(&self, _has_place: bool) -> DescriptorKind {
+        DescriptorKind::Pipe
+    }
+
+    fn is_fifo(&self) -> bool {
+        true
+    }
+
+    fn bytes_to_read(&self) -> Result<u32, Errno> {
+        Ok(self.lock().len() as u32)
+    }
+
+    fn events(&self) -> u16 {
         let pipe = self.lock();
         let mut events = 0;
         if self.reads {
@@ -282,11 +305,10 @@ impl PipeEnd {
         events
     }
 
-    /// How often it has become ready for `events`.
-    pub(super) fn activity(&self, events: u32) -> u64 {
+    fn activity(&self, events: u32) -> Option<u64> {
         let pipe = self.lock();
         let wants = |ready: u16| events & u32::from(ready) != 0;
-        match (self.reads, self.writes) {
+        Some(match (self.reads, self.writes) {
             (true, false) => pipe.arrivals,
             (false, _) => pipe.departures,
             (true, true) => {
@@ -294,6 +316,42 @@ impl PipeEnd {
                 let departures = if wants(WRITABLE) { pipe.departures } else { 0 };
                 arrivals + departures
             }
+        })
+    }
+
+    fn waits_for_room(&self) -> Option<&'static str> {
+        Some(NO_ROOM)
+    }
+
+    fn held_bytes(&self, _has_place: bool, seen: &mut Seen<'_>) -> u64 {
+        match seen.is_new((NO_DEVICE, self.number())) {
+            true => self.lock().held_bytes(),
+            false => 0,
+        }
+    }
+
+    fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        let room = span.room_in_order(mem)?;
+        let mut pipe = os.pipe_end(span.fd)?.lock();
+        if pipe.is_empty() && pipe.has_writer() && span.len > 0 {
+            return Err(Unserved::on_file(span.nonblock, NO_DATA));
+        }
+        let taken = pipe.read(room as usize);
+        mem.write_bytes(span.addr, &taken)?;
+        Ok(taken.len() as u64)
+    }
+
+    fn write(os: &mut Linux, fd: u64, bytes: &[u8], offset: Option<u64>) -> Outcome {
+        os.charge_pipe(fd, bytes)?;
+        in_order(offset)?;
+        let flags = os.files.get(fd)?.flags;
+        let mut pipe = os.pipe_end(fd)?.lock();
+        if !pipe.has_reader() {
+            return Err(Unserved::Raises(Signal::Pipe, Errno::EPIPE));
+        }
+        match pipe.write(bytes, flags.direct) {
+            0 if !bytes.is_empty() => Err(Unserved::on_file(flags.nonblock, NO_ROOM)),
+            written => Ok(written as u64),
         }
     }
 }
@@ -337,10 +395,9 @@ impl Linux {
     }
 
     /// A pipe whose descriptors are both results of the call.
-    pub(super) fn pipe_pair(&mut self) -> Result<u64, Errno> {
+    pub(super) fn pipe_pair(&mut self) -> Result<Returned, Errno> {
         let (read_fd, write_fd) = self.open_pipe(0)?;
-        self.second_result = Some(write_fd);
-        Ok(read_fd)
+        Ok(Returned::both(read_fd, write_fd))
     }
 
     /// The reader and the writer of a new pipe.
@@ -383,15 +440,12 @@ impl Linux {
         }
     }
 
-    /// Charges the pages that a pipe is about to take for `bytes`, if a descriptor is that of a pipe.
-    pub(super) fn charge_pipe(&mut self, fd: u64, bytes: &[u8]) -> Result<(), Errno> {
-        let file = self.files.get(fd)?;
-        let Kind::Pipe(end) = &file.kind else {
-            return Ok(());
-        };
+    /// Charges the pages that a pipe is about to take for `bytes`.
+    fn charge_pipe(&mut self, fd: u64, bytes: &[u8]) -> Result<(), Errno> {
+        let direct = self.files.get(fd)?.flags.direct;
         let (pages, page_bytes) = {
-            let pipe = end.lock();
-            let pages = pipe.uncharged(bytes.len(), file.flags.direct);
+            let pipe = self.pipe_end(fd)?.lock();
+            let pages = pipe.uncharged(bytes.len(), direct);
             (pages, pipe.page_bytes)
         };
         if pages > 0 {

@@ -11,6 +11,7 @@ use bitvec::view::BitView;
 use super::Linux;
 use super::descriptors::Kind;
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::record::read_words;
 use super::threads::WaitFor;
 use super::time::TimeFormat;
@@ -25,7 +26,7 @@ pub(super) const POLLERR: u16 = 8;
 pub(super) const POLLHUP: u16 = 16;
 /// `POLLRDHUP`
 pub(super) const HANG_UP_OF_WRITER: u16 = 0x2000;
-const POLLNVAL: u16 = 32;
+pub(super) const POLLNVAL: u16 = 32;
 /// Size of the kernel's `sigset_t`.
 const SIGSET_BYTES: u64 = 8;
 const NANOS_PER_MILLISECOND: u64 = 1_000_000;
@@ -52,12 +53,12 @@ impl Linux {
     fn file_events(&self, kind: &Kind) -> u16 {
         match kind {
             Kind::Epoll(epoll) if self.files.has_ready(epoll) => READABLE,
-            other => kind_events(other),
+            other => other.events(),
         }
     }
 
     /// `poll`, which takes milliseconds; a negative number of them is for ever.
-    pub(super) fn poll(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn poll(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [fds, count, milliseconds, ..] = *a;
         let wait = self.wait_milliseconds(milliseconds);
         match self.poll_descriptors(mem, fds, count)? {
@@ -67,12 +68,7 @@ impl Linux {
     }
 
     /// `ppoll`: the rest of the time-out is written back.
-    pub(super) fn ppoll(
-        &mut self,
-        thread: &mut Thread,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    pub(super) fn ppoll(&mut self, thread: &mut Thread, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [fds, count, timeout, mask, mask_bytes, _] = *a;
         let wait = self.read_wait(mem, timeout, TimeFormat::Nanoseconds)?;
         let mask = self.read_mask(mem, mask, mask_bytes)?;
@@ -108,12 +104,7 @@ impl Linux {
     }
 
     /// `select`, whose time-out has a `format`. The rest of it is written back, except by OSF/1.
-    pub(super) fn select(
-        &mut self,
-        mem: &mut Memory,
-        a: &[u64; 6],
-        format: TimeFormat,
-    ) -> Result<u64, Errno> {
+    pub(super) fn select(&mut self, mem: &mut Memory, a: &[u64; 6], format: TimeFormat) -> Outcome {
         let timeout = a[4];
         let wait = self.read_wait(mem, timeout, format)?;
         let result = match self.select_descriptors(mem, a)? {
@@ -130,7 +121,7 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [.., timeout, signals] = *a;
         let [mask, mask_bytes] = match signals {
             0 => [0; 2],
@@ -224,7 +215,7 @@ impl Linux {
     /// Writes back what is left of a time-out. As in Linux, a place that cannot be written is no error.
     fn write_rest(&self, mem: &mut Memory, timeout: u64, wait: Wait, format: TimeFormat) {
         let Wait::Until(end) = wait else { return };
-        if let Some(rest) = format.rest(end.saturating_sub(self.now_ns)) {
+        if let Some(rest) = format.rest(end.saturating_sub(self.time.now_ns)) {
             let _ = mem.write_bytes(timeout, &rest);
         }
     }
@@ -255,7 +246,7 @@ impl Linux {
         wait: Wait,
         mask: Option<u64>,
         waits_for: &'static str,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         if let Some(mask) = mask {
             thread.signals.suspend(mask);
         }
@@ -263,28 +254,11 @@ impl Linux {
     }
 
     /// Waits for events none of which has come, until the end of the time-out.
-    fn wait(&mut self, wait: Wait, waits_for: &'static str) -> Result<u64, Errno> {
+    fn wait(&mut self, wait: Wait, waits_for: &'static str) -> Outcome {
         match wait {
-            Wait::Until(end) if end <= self.now_ns => Ok(0),
-            Wait::Until(end) => Err(self.must_wait(WaitFor::File(waits_for), Some(end))),
-            Wait::Endless => Err(self.must_wait(WaitFor::File(waits_for), None)),
+            Wait::Until(end) if end <= self.time.now_ns => Ok(0),
+            Wait::Until(end) => Err(Unserved::wait(WaitFor::File(waits_for), Some(end))),
+            Wait::Endless => Err(Unserved::wait(WaitFor::File(waits_for), None)),
         }
-    }
-}
-
-/// What an open file is ready for; an epoll depends on others and is said to be ready for nothing.
-pub(super) fn kind_events(kind: &Kind) -> u16 {
-    match kind {
-        Kind::Pipe(end) => end.events(),
-        Kind::Timer(timer) => timer.events(),
-        Kind::Event(counter) => counter.events(),
-        Kind::Signal(file) => file.events(),
-        Kind::Inotify(instance) => instance.events(),
-        Kind::Process(process) => process.events(),
-        Kind::Socket(end) => end.events(),
-        Kind::Perf(event) => event.events(),
-        Kind::Epoll(_) => 0,
-        Kind::Place(_) => POLLNVAL,
-        _ => READABLE | WRITABLE,
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Refusals(Vec<(Refusal, String)>);
 impl Linux {
     /// The first path that was refused for each reason.
     pub fn refusals(&self) -> impl Iterator<Item = (Refusal, &str)> {
-        let refusals = self.refusals.0.iter();
+        let refusals = self.run.refusals.0.iter();
         refusals.map(|(why, path)| (*why, path.as_str()))
     }
 
@@ -30,13 +30,13 @@ impl Linux {
     pub(super) fn note_refusal(&mut self, path: &[u8], errno: Errno) {
         let why = match errno {
             Errno::EROFS => Refusal::ReadOnly,
-            Errno::ENOENT if self.root.is_none() && !path.is_empty() => Refusal::NoFiles,
+            Errno::ENOENT if self.tree.root.is_none() && !path.is_empty() => Refusal::NoFiles,
             Errno::ENOENT if path.first() == Some(&b'/') => Refusal::NotUnderRoot,
             _ => return,
         };
-        if self.refusals.0.iter().all(|(known, _)| *known != why) {
+        if self.run.refusals.0.iter().all(|(known, _)| *known != why) {
             let path = String::from_utf8_lossy(path).into_owned();
-            self.refusals.0.push((why, path));
+            self.run.refusals.0.push((why, path));
         }
     }
 }

@@ -10,10 +10,10 @@
 use crate::host::sys::unix_fs::FileExt;
 use std::ops::Range;
 
+use super::Linux;
 use super::calls::Call;
 use super::descriptors::Kind;
 use super::errno::Errno;
-use super::{Linux, StopReason};
 #[cfg(doc)]
 use crate::memory::Mirror;
 use crate::memory::{Memory, PAGE_SIZE};
@@ -21,8 +21,8 @@ use crate::memory::{Memory, PAGE_SIZE};
 impl Linux {
     /// Notes from now on which pages of writable shared mappings are written.
     pub(super) fn track_shared(&self, mem: &mut Memory) {
-        if self.mappings.has_shared() || mem.is_tracking() {
-            mem.track(self.mappings.writers(), self.mappings.mirrors());
+        if self.space.mappings.has_shared() || mem.is_tracking() {
+            mem.track(self.space.mappings.writers(), self.space.mappings.mirrors());
         }
     }
 
@@ -31,7 +31,7 @@ impl Linux {
         for page in mem.take_tracked() {
             self.note_file_changes();
             self.family.stores += 1;
-            for (part, file) in self.mappings.ranges.within(page..page + PAGE_SIZE) {
+            for (part, file) in self.space.mappings.ranges.within(page..page + PAGE_SIZE) {
                 if !file.writes {
                     continue;
                 }
@@ -42,7 +42,7 @@ impl Linux {
                 let room = size.saturating_sub(file.offset()).min(bytes.len() as u64);
                 // Memory of processes alone is no output.
                 let counts = !file.is_in_memory(&self.family.shared_names);
-                if read.is_err() || room == 0 || counts && !self.count_output(room) {
+                if read.is_err() || room == 0 || counts && !self.run.count_output(room) {
                     continue;
                 }
                 // As on Linux, a page that cannot be written is lost; `msync` is not told either.
@@ -54,28 +54,14 @@ impl Linux {
                     self.charge_anyway(room);
                 }
                 let span = file.offset()..file.offset() + room;
-                let _ = self.mappings.refresh(mem, file.identity, span, part.start);
+                let _ = self
+                    .space
+                    .mappings
+                    .refresh(mem, file.identity, span, part.start);
             }
         }
         // What was refreshed is the file's content already.
         mem.take_tracked();
-    }
-
-    /// Counts bytes as output; `false` if there may be no more.
-    fn count_output(&mut self, bytes: u64) -> bool {
-        match &mut self.output_left {
-            Some(left) if *left < bytes => {
-                self.stop = Some(StopReason::OutputLimit {
-                    bytes: self.output_limit.unwrap_or(0),
-                });
-                false
-            }
-            Some(left) => {
-                *left -= bytes;
-                true
-            }
-            None => true,
-        }
     }
 
     /// Lets mappings end where their files end now that a call may have changed sizes, and gives those that show their files
@@ -100,7 +86,7 @@ impl Linux {
                 if call == Call::Truncate || empties() {
                     self.note_written(None);
                 }
-                return self.mappings.fit(mem, self.abi.page_bytes(), None);
+                return self.space.mappings.fit(mem, self.abi.page_bytes(), None);
             }
             _ => return Ok(()),
         };
@@ -117,9 +103,10 @@ impl Linux {
         };
         let identity = super::file_mappings::identity(host)?;
         self.note_written(Some(identity));
-        self.mappings
+        self.space
+            .mappings
             .fit(mem, self.abi.page_bytes(), Some(identity))?;
-        self.mappings.refresh(mem, identity, span, u64::MAX)?;
+        self.space.mappings.refresh(mem, identity, span, u64::MAX)?;
         // The file has this content already.
         mem.take_tracked();
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::Linux;
 use super::errno::Errno;
+use super::outcome::{Outcome, Unserved};
 use super::record::{Record, read_words, write_optional};
 use super::signals::{
     Action, AltStack, LAST_SIGNAL, SI_USER, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE,
@@ -157,19 +158,19 @@ impl Linux {
         thread: &mut Thread,
         mem: &Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         if a[1] != SIGSET_BYTES {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         self.suspend(thread, mem.read::<8>(a[0])?)
     }
 
     /// Waits with `mask` blocked.
-    pub(super) fn suspend(&mut self, thread: &mut Thread, mask: u64) -> Result<u64, Errno> {
+    pub(super) fn suspend(&mut self, thread: &mut Thread, mask: u64) -> Outcome {
         let mask = mask & !self.abi.signal_rules().unstoppable();
         thread.signals.suspend(mask);
         let what = "a signal that nobody can send";
-        Err(self.must_wait(WaitFor::Signal { set: 0, what }, None))
+        Err(Unserved::wait(WaitFor::Signal { set: 0, what }, None))
     }
 
     pub(super) fn sigaltstack(
@@ -403,10 +404,10 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [set, info, timeout, set_bytes, ..] = *a;
         if set_bytes != SIGSET_BYTES {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let set = mem.read::<8>(set)? & !self.abi.signal_rules().unstoppable();
         let until = match timeout {
@@ -418,11 +419,11 @@ impl Linux {
             write_optional(mem, info, &taken.encode())?;
             return Ok(u64::from(taken.signal));
         }
-        if until.is_some_and(|until| until <= self.now_ns) {
-            return Err(Errno::EAGAIN);
+        if until.is_some_and(|until| until <= self.time.now_ns) {
+            return Err(Errno::EAGAIN.into());
         }
         let what = "a signal (sigwait) that nobody can send";
-        Err(self.must_wait(WaitFor::Signal { set, what }, until))
+        Err(Unserved::wait(WaitFor::Signal { set, what }, until))
     }
 }
 

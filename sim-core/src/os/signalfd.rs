@@ -1,13 +1,13 @@
 //! `signalfd`: blocked signals that are read from a descriptor (signalfd(2), Linux `fs/signalfd.c`).
 
 use super::Linux;
-use super::abi::OpenFlags;
-use super::descriptors::{Kind, OpenFile};
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::kinds::{Kind, Operations, Span, in_order};
+use super::outcome::{Outcome, Unserved};
 use super::readiness::READABLE;
 use super::record::Record;
 use super::signals::SigInfo;
-use super::threads::Blocked;
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -24,12 +24,62 @@ pub(super) struct SignalFile {
     is_ready: bool,
 }
 
-impl SignalFile {
-    /// Events that the descriptor is ready for.
-    pub(super) fn events(self) -> u16 {
+impl Operations for SignalFile {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("[signalfd]")
+    }
+
+    fn events(&self) -> u16 {
         match self.is_ready {
             true => READABLE,
             false => 0,
+        }
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Signal(*self))
+    }
+
+    /// Takes signals until the next one does not fit, those of the thread first.
+    fn read(os: &mut Linux, thread: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        in_order(span.offset)?;
+        let mask = os.files.own::<SignalFile>(span.fd)?.mask;
+        let Span {
+            addr,
+            len,
+            nonblock,
+            ..
+        } = *span;
+        if len < INFO_BYTES {
+            return Err(Errno::EINVAL.into());
+        }
+        let mut done = 0;
+        while done + INFO_BYTES <= len {
+            let at = addr.wrapping_add(done);
+            if os.pending(thread) & mask == 0 {
+                break;
+            }
+            if mem.writable_prefix_bytes(at, INFO_BYTES) < INFO_BYTES {
+                return if done == 0 {
+                    Err(Errno::EFAULT.into())
+                } else {
+                    Ok(done)
+                };
+            }
+            let own = thread.signals.pending.take(mask);
+            let Some(info) = own.or_else(|| os.signals.pending.take(mask)) else {
+                break;
+            };
+            let child = os.abi.signal_rules().child;
+            mem.write_bytes(at, &encode(&info, child))?;
+            done += INFO_BYTES;
+        }
+        match done {
+            0 => Err(Unserved::on_file(
+                nonblock,
+                "a signal (signalfd) that nobody sends",
+            )),
+            done => Ok(done),
         }
     }
 }
@@ -37,48 +87,22 @@ impl SignalFile {
 impl Linux {
     pub(super) fn signalfd4(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, mask, mask_bytes, flags, ..] = *a;
-        let rules = self.abi.open_rules();
-        let flags = u64::from(flags as u32);
-        if flags & !(rules.cloexec | rules.nonblock) != 0 {
-            return Err(Errno::EINVAL);
-        }
+        let flags = self.abi.open_rules().unplaced(flags)?;
         let mask = match self.read_mask(mem, mask, mask_bytes)? {
             Some(mask) => mask,
             None if mask_bytes == 8 => return Err(Errno::EFAULT),
             None => return Err(Errno::EINVAL),
         };
         if fd as i32 != -1 {
-            return match &mut self.files.get_mut(fd)?.kind {
-                Kind::Signal(file) => {
-                    file.mask = mask;
-                    Ok(fd)
-                }
-                _ => Err(Errno::EINVAL),
-            };
+            self.files.own::<SignalFile>(fd)?.mask = mask;
+            return Ok(fd);
         }
-        let file = OpenFile {
-            kind: Kind::Signal(SignalFile {
-                mask,
-                is_ready: false,
-            }),
-            flags: OpenFlags {
-                read: true,
-                write: true,
-                cloexec: flags & rules.cloexec != 0,
-                nonblock: flags & rules.nonblock != 0,
-                ..OpenFlags::default()
-            },
-            path: None,
-            number: None,
+        let file = SignalFile {
+            mask,
+            is_ready: false,
         };
         self.files.has_signals = true;
-        self.files.insert(file, self.limits.descriptors())
-    }
-
-    /// Whether a descriptor gives signals.
-    pub(super) fn is_signal_file(&self, fd: u64) -> bool {
-        self.files.has_signals
-            && matches!(self.files.get(fd), Ok(file) if matches!(file.kind, Kind::Signal(_)))
+        self.open_unplaced(Kind::Signal(file), flags)
     }
 
     /// Says to descriptors of signals whether one of theirs waits for the thread that makes the call.
@@ -87,10 +111,8 @@ impl Linux {
             return;
         }
         let pending = self.pending(thread);
-        for (file, _) in self.files.files.iter_mut().flatten() {
-            if let Kind::Signal(file) = &mut file.kind {
-                file.is_ready = pending & file.mask != 0;
-            }
+        for file in self.files.all_of::<SignalFile>() {
+            file.is_ready = pending & file.mask != 0;
         }
     }
 
@@ -98,54 +120,6 @@ impl Linux {
     pub(super) fn wake_on_signal(&mut self) {
         if self.files.has_signals {
             self.threads.wake_on_files();
-        }
-    }
-
-    /// `read`: as many signals as fit, those of the thread first.
-    pub(super) fn read_signals(
-        &mut self,
-        thread: &mut Thread,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
-        let [fd, addr, len, ..] = *a;
-        let file = self.files.get(fd)?;
-        let (Kind::Signal(SignalFile { mask, .. }), nonblock) = (&file.kind, file.flags.nonblock)
-        else {
-            return Err(Errno::EBADF);
-        };
-        let mask = *mask;
-        if len < INFO_BYTES {
-            return Err(Errno::EINVAL);
-        }
-        let mut done = 0;
-        while done + INFO_BYTES <= len {
-            let at = addr.wrapping_add(done);
-            if self.pending(thread) & mask == 0 {
-                break;
-            }
-            if mem.writable_prefix_bytes(at, INFO_BYTES) < INFO_BYTES {
-                return if done == 0 {
-                    Err(Errno::EFAULT)
-                } else {
-                    Ok(done)
-                };
-            }
-            let own = thread.signals.pending.take(mask);
-            let Some(info) = own.or_else(|| self.signals.pending.take(mask)) else {
-                break;
-            };
-            let child = self.abi.signal_rules().child;
-            mem.write_bytes(at, &encode(&info, child))?;
-            done += INFO_BYTES;
-        }
-        match done {
-            0 if nonblock => Err(Errno::EAGAIN),
-            0 => {
-                self.wait = Some(Blocked::on_file("a signal (signalfd) that nobody sends"));
-                Err(Errno::EAGAIN)
-            }
-            done => Ok(done),
         }
     }
 }

@@ -419,11 +419,6 @@ impl Linux {
         self.enter_handler(info, thread, mem).is_ok()
     }
 
-    /// The current call raises a signal for the thread that makes it.
-    pub(super) fn raise(&mut self, signal: Signal) {
-        self.raised = Some(signal);
-    }
-
     /// Makes a signal pending that the kernel raises because of a system call.
     pub(super) fn raise_for(&self, thread: &mut Thread, signal: Signal) {
         thread.signals.pending.post(SigInfo {
@@ -519,17 +514,18 @@ impl Linux {
         Ok(())
     }
 
-    /// `rt_sigreturn` and `sigreturn`. An unreadable frame ends the process with SIGSEGV, as under Linux.
+    /// `rt_sigreturn` and `sigreturn`. Gives the stack pointer that it has loaded. An unreadable frame ends the process with
+    /// SIGSEGV, as under Linux.
     pub(super) fn signal_return(
         &mut self,
         thread: &mut Thread,
         mem: &Memory,
         kind: FrameKind,
-    ) -> Result<(), i32> {
+    ) -> Result<u64, i32> {
         let Ok(restored) = self.abi.leave_handler(&mut thread.hart, mem, kind) else {
             return Err(self.killed(self.abi.signal_number(Signal::Segv)));
         };
-        self.loaded_stack_pointer = self.abi.stack_pointer(&thread.hart);
+        let stack_pointer = self.abi.stack_pointer(&thread.hart);
         thread.signals.blocked = restored.mask & !self.abi.signal_rules().unstoppable();
         if let Some(stack) = restored.alt_stack {
             let flags = stack.flags & !SS_ONSTACK;
@@ -540,6 +536,6 @@ impl Linux {
             Some((pc, disepc)) if pc == thread.hart.pc => disepc,
             _ => DisePc::NONE,
         };
-        Ok(())
+        Ok(stack_pointer)
     }
 }

@@ -8,16 +8,18 @@ use super::Linux;
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::files::{MAX_TRANSFER_BYTES, PIECE_BYTES, file_offset};
+use super::outcome::{Outcome, Unserved};
+use super::pipes::{NO_DATA, NO_ROOM};
 use super::streams::retry;
-use super::threads::Blocked;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 const NONBLOCK: u64 = 2;
 /// `SPLICE_F_MOVE`, `_NONBLOCK`, `_MORE` and `_GIFT`.
 const FLAGS: u64 = 15;
 
 impl Linux {
-    pub(super) fn splice(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn splice(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [in_fd, in_at, out_fd, out_at, len, flags] = *a;
         if len == 0 {
             return Ok(0);
@@ -25,10 +27,10 @@ impl Linux {
         check_flags(flags)?;
         let (from_pipe, to_pipe) = self.check_ends(in_fd, out_fd)?;
         if from_pipe && in_at != 0 || to_pipe && out_at != 0 {
-            return Err(Errno::ESPIPE);
+            return Err(Errno::ESPIPE.into());
         }
         if !from_pipe && !to_pipe {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let len = len.min(PIECE_BYTES) as usize;
         let nonblock = flags & NONBLOCK != 0;
@@ -63,11 +65,11 @@ impl Linux {
         Ok(done)
     }
 
-    pub(super) fn tee(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn tee(&mut self, a: &[u64; 6]) -> Outcome {
         let [in_fd, out_fd, len, flags, ..] = *a;
         check_flags(flags)?;
         if self.check_ends(in_fd, out_fd)? != (true, true) {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         if len == 0 {
             return Ok(0);
@@ -82,7 +84,12 @@ impl Linux {
     }
 
     /// `vmsplice`, which writes to a pipe what lies in memory, or reads it from there.
-    pub(super) fn vmsplice(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn vmsplice(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Outcome {
         let [fd, vectors, count, flags, ..] = *a;
         check_flags(flags)?;
         let writes = self.pipe_end(fd)?.writes;
@@ -90,12 +97,12 @@ impl Linux {
         let a = &[fd, vectors, count, 0, 0, 0];
         let result = match writes {
             true => self.writev(mem, a, None),
-            false => self.readv(mem, a, None),
+            false => self.readv(thread, mem, a, None),
         };
-        if nonblock && self.wait.take().is_some() && result.is_err() {
-            return Err(Errno::EAGAIN);
+        match result {
+            Err(Unserved::Waits(_)) if nonblock => Err(Errno::EAGAIN.into()),
+            result => result,
         }
-        result
     }
 
     /// Whether the two descriptors are pipes. One must be open for reading, the other one for writing.
@@ -117,7 +124,7 @@ impl Linux {
     }
 
     /// Bytes for which there is room; waits where there is none.
-    fn room_in_pipe(&mut self, fd: u64, nonblock: bool) -> Result<usize, Errno> {
+    fn room_in_pipe(&mut self, fd: u64, nonblock: bool) -> Outcome<usize> {
         let file = self.files.get(fd)?;
         let nonblock = nonblock || file.flags.nonblock;
         let (room, has_reader) = {
@@ -125,22 +132,14 @@ impl Linux {
             (pipe.room(), pipe.has_reader())
         };
         if room == 0 && has_reader {
-            if !nonblock {
-                self.wait = Some(Blocked::on_file("room in a pipe that only it reads"));
-            }
-            return Err(Errno::EAGAIN);
+            return Err(Unserved::on_file(nonblock, NO_ROOM));
         }
         // Without a reader the write fails.
         Ok(room.max(1))
     }
 
     /// The bytes in a pipe, which stay there; `None` if none will ever come. Waits for those that may come.
-    fn peek_pipe(
-        &mut self,
-        fd: u64,
-        most: usize,
-        nonblock: bool,
-    ) -> Result<Option<Vec<u8>>, Errno> {
+    fn peek_pipe(&mut self, fd: u64, most: usize, nonblock: bool) -> Outcome<Option<Vec<u8>>> {
         let nonblock = nonblock || self.files.get(fd)?.flags.nonblock;
         let (bytes, has_writer) = {
             let pipe = self.pipe_end(fd)?.lock();
@@ -152,10 +151,7 @@ impl Linux {
         if !has_writer {
             return Ok(None);
         }
-        if !nonblock {
-            self.wait = Some(Blocked::on_file("data in a pipe that only it writes"));
-        }
-        Err(Errno::EAGAIN)
+        Err(Unserved::on_file(nonblock, NO_DATA))
     }
 
     fn read_for_splice(

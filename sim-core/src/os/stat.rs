@@ -1,12 +1,11 @@
 //! What the guest is told of a file: `stat`, `statx`.
 
-use crate::host::sys::rustix;
 use crate::host::sys::rustix::fs::Stat;
 
 use super::Linux;
 use super::abi::{BLOCK_BYTES, FileStat, FsStat, StatFormat};
-use super::descriptors::Kind;
 use super::errno::Errno;
+use super::kinds::Whereabouts;
 use super::paths::GuestPath;
 use super::procfs::Located;
 use super::record::Record;
@@ -46,7 +45,7 @@ pub(super) fn mode_of(found: &Stat, is_writable: bool) -> u32 {
     }
 }
 
-fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
+pub(super) fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
     let kind = found.st_mode & S_IFMT;
     FileStat {
         device: super::DEVICE,
@@ -66,23 +65,11 @@ fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
     }
 }
 
-/// What a stream or a pipe is.
-fn special_stat(kind: &Kind, number: u64) -> FileStat {
-    let mode = match kind {
-        // No type, as of all that has no place in a file system.
-        Kind::Event(_)
-        | Kind::Timer(_)
-        | Kind::Epoll(_)
-        | Kind::Process(_)
-        | Kind::Signal(_)
-        | Kind::Inotify(_)
-        | Kind::Perf(_) => 0o600,
-        Kind::Socket(_) => S_IFSOCK | 0o777,
-        _ => S_IFIFO | 0o600,
-    };
+/// The answer of `stat` for a file without a place.
+pub(super) fn special_stat(mode: u32, number: u64) -> FileStat {
     FileStat {
         device: super::DEVICE,
-        inode: number + 1,
+        inode: number,
         mode,
         links: 1,
         rdev: 0,
@@ -133,8 +120,8 @@ impl Linux {
     /// With the owner of all files, and the date on which the run begins, which all their times are.
     fn filled(&self, stat: FileStat) -> FileStat {
         FileStat {
-            time_seconds: self.start_ns / NANOS_PER_SECOND,
-            owner: self.owner,
+            time_seconds: self.time.start_ns / NANOS_PER_SECOND,
+            owner: self.tree.owner,
             ..stat
         }
     }
@@ -152,32 +139,15 @@ impl Linux {
 
     pub(super) fn stat_descriptor(&self, fd: u64) -> Result<FileStat, Errno> {
         let file = self.files.get(fd)?;
-        if let Some(made) = Linux::stat_open_made(file) {
-            return Ok(made);
-        }
-        match (&file.kind, &file.path) {
-            (Kind::File(host), Some(path)) => {
-                Ok(stat_of(&rustix::fs::fstat(host)?, path, self.writable))
-            }
-            (Kind::File(host), None) => Ok(FileStat {
-                size_bytes: host.metadata()?.len(),
-                inode: file.number.unwrap_or(u64::from(fd as u32)),
-                mode: S_IFREG | 0o777,
-                ..special_stat(&file.kind, 0)
-            }),
-            (Kind::Directory(listing), Some(path)) => {
-                let found = rustix::fs::fstat(listing.folder())?;
-                Ok(stat_of(&found, path, self.writable))
-            }
-            (Kind::Place(node), Some(path)) => Ok(stat_of(&node.stat_now()?, path, self.writable)),
-            (kind, _) => Ok(FileStat {
-                inode: file.number.unwrap_or(u64::from(fd as u32) + 1),
-                ..special_stat(kind, 0)
-            }),
-        }
+        let number = file.number.unwrap_or(u64::from(fd as u32) + 1);
+        file.kind.stat(&Whereabouts {
+            path: file.path.as_ref(),
+            number,
+            is_writable: self.tree.writable,
+        })
     }
 
-    fn stat_path(
+    pub(super) fn stat_path(
         &self,
         mem: &Memory,
         dirfd: u64,
@@ -214,7 +184,7 @@ impl Linux {
     fn stat_host(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<FileStat, Errno> {
         let place = self.resolve(dirfd, path, follow)?;
         let path = self.root()?.path_at(&place.entrance)?;
-        Ok(stat_of(&place.existing()?.stat, &path, self.writable))
+        Ok(stat_of(&place.existing()?.stat, &path, self.tree.writable))
     }
 
     pub(super) fn newfstatat(
@@ -255,11 +225,7 @@ impl Linux {
     }
 
     fn file_system_of(&self, fd: u64) -> Result<FsStat, Errno> {
-        Ok(match &self.files.get(fd)?.kind {
-            Kind::MadeText(open) => open.made().file_system(),
-            Kind::MadeFolder(open) => open.made().file_system(),
-            _ => FILE_SYSTEM,
-        })
+        Ok(self.files.get(fd)?.kind.file_system())
     }
 
     pub(super) fn statx(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {

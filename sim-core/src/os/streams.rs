@@ -14,7 +14,16 @@ use crate::host::sys::rustix;
 #[cfg(not(target_family = "wasm"))]
 use crate::host::sys::rustix::event::{PollFd, PollFlags, Timespec};
 
+use super::Linux;
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::files::PIECE_BYTES;
+use super::gate::DescriptorKind;
+use super::kinds::{Kind, Operations, Span, in_order};
+use super::outcome::{Outcome, Unserved};
+use super::signals::Signal;
+use crate::memory::Memory;
+use crate::process::Thread;
 
 /// Where a guest's standard input comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +55,60 @@ pub enum Output {
 pub(super) enum Which {
     Stdout,
     Stderr,
+}
+
+/// Standard input.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input;
+
+impl Operations for Input {
+    fn role(&self, _has_place: bool) -> DescriptorKind {
+        DescriptorKind::Input
+    }
+
+    fn is_fifo(&self) -> bool {
+        true
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Input(*self))
+    }
+
+    fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        let room = span.room_in_order(mem)?;
+        let left = os.run.time_left();
+        let buffer = mem.writable(span.addr, room.min(PIECE_BYTES))?;
+        Ok(os.run.streams.read(buffer, left)? as u64)
+    }
+}
+
+impl Operations for Which {
+    fn role(&self, _has_place: bool) -> DescriptorKind {
+        DescriptorKind::Output
+    }
+
+    fn is_fifo(&self) -> bool {
+        true
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Output(*self))
+    }
+
+    fn write(os: &mut Linux, fd: u64, bytes: &[u8], offset: Option<u64>) -> Outcome {
+        let within = os.run.output_room(bytes.len() as u64)?;
+        in_order(offset)?;
+        let left = os.run.time_left();
+        let which = *os.files.own::<Which>(fd)?;
+        match os.run.streams.write(which, &bytes[..within as usize], left) {
+            Err(Errno::EPIPE) => Err(Unserved::Raises(Signal::Pipe, Errno::EPIPE)),
+            written => {
+                let written = written? as u64;
+                os.run.spend_output(written);
+                Ok(written)
+            }
+        }
+    }
 }
 
 /// The standard streams.

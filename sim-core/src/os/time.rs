@@ -3,6 +3,7 @@
 use super::Linux;
 use super::errno::Errno;
 use super::identity::capability;
+use super::outcome::{Outcome, Unserved};
 use super::record::{Record, read_words, write_optional};
 use super::threads::WaitFor;
 use crate::memory::{Memory, PAGE_SIZE};
@@ -133,12 +134,12 @@ fn pair32(seconds: u64, fraction: u64) -> Vec<u8> {
 impl Linux {
     /// The date, in seconds since 1970.
     pub(super) fn date_seconds(&self) -> u64 {
-        (self.start_ns + self.now_ns) / NANOS_PER_SECOND
+        (self.time.start_ns + self.time.now_ns) / NANOS_PER_SECOND
     }
 
     /// The microseconds behind [`Linux::date_seconds`].
     fn microseconds(&self) -> u64 {
-        (self.start_ns + self.now_ns) % NANOS_PER_SECOND / 1000
+        (self.time.start_ns + self.time.now_ns) % NANOS_PER_SECOND / 1000
     }
 
     /// `clock_settime`: only the date can be set, by a process that may.
@@ -154,7 +155,7 @@ impl Linux {
     /// `settimeofday`.
     pub(super) fn settimeofday(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let date_ns = match a[0] {
-            0 => self.start_ns + self.now_ns,
+            0 => self.time.start_ns + self.time.now_ns,
             at => TimeFormat::Microseconds.read(mem, at)?,
         };
         self.set_date(date_ns)
@@ -165,7 +166,7 @@ impl Linux {
             return Err(Errno::EPERM);
         }
         // A date before the start of the run's own clock cannot be told.
-        self.start_ns = date_ns.checked_sub(self.now_ns).ok_or(Errno::EINVAL)?;
+        self.time.start_ns = date_ns.checked_sub(self.time.now_ns).ok_or(Errno::EINVAL)?;
         Ok(0)
     }
 
@@ -197,31 +198,33 @@ impl Linux {
     /// Time of a clock, in nanoseconds; `None` if its process or thread does not exist.
     fn clock_ns(&self, clock: Clock) -> Option<u64> {
         match clock {
-            Clock::Epoch | Clock::Start => Some(clock.zero_ns(self.start_ns) + self.now_ns),
+            Clock::Epoch | Clock::Start => {
+                Some(clock.zero_ns(self.time.start_ns) + self.time.now_ns)
+            }
             Clock::Process(pid) if pid == self.pid => Some(self.busy_ns()),
             Clock::Process(pid) => {
                 let other = self.other_processes().find(|other| other.pid == pid)?;
-                Some(other.threads.processor_ns(self.now_ns))
+                Some(other.threads.processor_ns(self.time.now_ns))
             }
-            Clock::Thread(tid) => Some(self.threads.processor_ns_of(tid, self.now_ns)?.1),
+            Clock::Thread(tid) => Some(self.threads.processor_ns_of(tid, self.time.now_ns)?.1),
         }
     }
 
     /// Processor time of the process, in nanoseconds.
     pub(super) fn busy_ns(&self) -> u64 {
-        self.threads.processor_ns(self.now_ns)
+        self.threads.processor_ns(self.time.now_ns)
     }
 
     /// Processor time of the thread that makes the call, in nanoseconds.
     fn own_busy_ns(&self) -> u64 {
         let own = self.threads.tid_here();
-        let of_thread = own.and_then(|tid| self.threads.processor_ns_of(tid, self.now_ns));
+        let of_thread = own.and_then(|tid| self.threads.processor_ns_of(tid, self.time.now_ns));
         of_thread.map_or(0, |(_, spent_ns)| spent_ns)
     }
 
     /// Simulated time in which any process ran, in nanoseconds.
     pub(super) fn all_busy_ns(&self) -> u64 {
-        self.now_ns.saturating_sub(self.idle_ns)
+        self.time.now_ns.saturating_sub(self.time.idle_ns)
     }
 
     pub(super) fn clock_gettime(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -281,7 +284,7 @@ impl Linux {
     }
 
     /// `usleep_thread` of OSF/1: nothing is left of the time to sleep.
-    pub(super) fn usleep_thread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn usleep_thread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let nanos = TimeFormat::Osf.read(mem, a[0])?;
         let slept = self.sleep_until(self.wait_end_ns(nanos))?;
         write_optional(mem, a[1], &pair32(0, 0))?;
@@ -289,19 +292,19 @@ impl Linux {
     }
 
     /// `nanosleep`: simulated time goes on by what the program asks for.
-    pub(super) fn sleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn sleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let nanos = read_duration(mem, a[0])?;
         let slept = self.sleep_until(self.wait_end_ns(nanos));
         self.write_rest_of_sleep(mem, a[1], nanos, slept)
     }
 
     /// Waits until a simulated time, in nanoseconds.
-    fn sleep_until(&mut self, end_ns: u64) -> Result<u64, Errno> {
+    fn sleep_until(&mut self, end_ns: u64) -> Outcome {
         let end_ns = end_ns.min(LAST_NS);
-        if end_ns <= self.now_ns {
+        if end_ns <= self.time.now_ns {
             return Ok(0);
         }
-        Err(self.must_wait(WaitFor::Time, Some(end_ns)))
+        Err(Unserved::wait(WaitFor::Time, Some(end_ns)))
     }
 
     /// What is left of a sleep that a signal ends. It is written at each look, since the call cannot know which
@@ -311,30 +314,31 @@ impl Linux {
         mem: &mut Memory,
         rest_at: u64,
         nanos: u64,
-        slept: Result<u64, Errno>,
-    ) -> Result<u64, Errno> {
+        slept: Outcome,
+    ) -> Outcome {
         if slept.is_err() && rest_at != 0 {
-            let rest = self.wait_end_ns(nanos).saturating_sub(self.now_ns);
-            mem.write_bytes(
+            let rest = self.wait_end_ns(nanos).saturating_sub(self.time.now_ns);
+            // A place that cannot be written does not end the sleep.
+            let _ = mem.write_bytes(
                 rest_at,
                 &pair(rest / NANOS_PER_SECOND, rest % NANOS_PER_SECOND),
-            )?;
+            );
         }
         slept
     }
 
     /// `clock_nanosleep`: a duration, or with `TIMER_ABSTIME` a time of the clock.
-    pub(super) fn clock_nanosleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn clock_nanosleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         const TIMER_ABSTIME: u64 = 1;
         let [id, flags, request, rest, ..] = *a;
         let clock = self.clock(id)?;
         if clock.is_of_processors() {
             // A thread does not run while it waits: its own clock would never get there.
-            return Err(Errno::EOPNOTSUPP);
+            return Err(Errno::EOPNOTSUPP.into());
         }
         let nanos = read_duration(mem, request)?;
         if flags & TIMER_ABSTIME != 0 {
-            return self.sleep_until(nanos.saturating_sub(clock.zero_ns(self.start_ns)));
+            return self.sleep_until(nanos.saturating_sub(clock.zero_ns(self.time.start_ns)));
         }
         let slept = self.sleep_until(self.wait_end_ns(nanos));
         self.write_rest_of_sleep(mem, rest, nanos, slept)
@@ -342,19 +346,19 @@ impl Linux {
 
     /// Lets simulated time jump to `end_ns`, if that lies ahead.
     pub(super) fn idle_until(&mut self, end_ns: u64) {
-        let waits = end_ns.min(LAST_NS).saturating_sub(self.now_ns);
-        self.idle_ns += waits;
-        self.now_ns += waits;
+        let waits = end_ns.min(LAST_NS).saturating_sub(self.time.now_ns);
+        self.time.idle_ns += waits;
+        self.time.now_ns += waits;
     }
 
     pub(super) fn times(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
-        let ticks = self.now_ns / (NANOS_PER_SECOND / CLOCK_TICKS_PER_SECOND);
+        let ticks = self.time.now_ns / (NANOS_PER_SECOND / CLOCK_TICKS_PER_SECOND);
         let in_ticks = |nanos: u64| nanos / (NANOS_PER_SECOND / CLOCK_TICKS_PER_SECOND);
         // Of the process and of its children that were waited for, for user and system.
         let record = Record::new()
             .u64(in_ticks(self.busy_ns()))
             .u64(0)
-            .u64(in_ticks(self.children_ns))
+            .u64(in_ticks(self.state.children_ns))
             .u64(0);
         write_optional(mem, buffer, &record.done())?;
         Ok(ticks)
@@ -373,7 +377,7 @@ impl Linux {
         let (busy_ns, memory_bytes) = match a[0] as i32 {
             SELF => (self.busy_ns(), mem.mapped_bytes()),
             THREAD => (self.own_busy_ns(), mem.mapped_bytes()),
-            CHILDREN => (self.children_ns, 0),
+            CHILDREN => (self.state.children_ns, 0),
             _ => return Err(Errno::EINVAL),
         };
         mem.write_bytes(a[1], &used(busy_ns, memory_bytes, pair_bytes))?;
@@ -383,7 +387,7 @@ impl Linux {
     pub(super) fn sysinfo(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
         let (total, free) = self.memory_in_all(mem);
         let record = Record::new()
-            .u64(self.now_ns / NANOS_PER_SECOND)
+            .u64(self.time.now_ns / NANOS_PER_SECOND)
             .pad_to(32)
             .u64(total)
             .u64(free.next_multiple_of(PAGE_SIZE))

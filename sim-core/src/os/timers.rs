@@ -1,4 +1,5 @@
-//! Timers: `setitimer`, `timer_create` and `timerfd`, on simulated time.
+//! Timers: `setitimer` and `timer_create`, on simulated time. Those behind descriptors are in
+//! [`timerfd`](super::timerfd).
 //!
 //! Machines ask [`Linux::deadline_ns`] when something happens next, and come back then
 //! ([`Process::attend`](crate::process::Process::attend)).
@@ -6,10 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::Linux;
-use super::abi::OpenFlags;
-use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::errno::Errno;
-use super::readiness::READABLE;
 use super::record::{Record, read_words, write_optional};
 use super::signals::{LAST_SIGNAL, SI_KERNEL, SigInfo, Signal, bit};
 use super::threads::Threads;
@@ -19,7 +17,7 @@ use crate::process::Thread;
 
 const SI_TIMER: i32 = -2;
 /// `TIMER_ABSTIME` and `TFD_TIMER_ABSTIME`
-const ABSOLUTE: u64 = 1;
+pub(super) const ABSOLUTE: u64 = 1;
 /// Timers that a guest may have: Linux takes them from the limit on pending signals.
 const MOST_TIMERS: usize = 4096;
 /// No time: an alarm that is due then is never due.
@@ -35,11 +33,11 @@ pub(super) struct Alarm {
     interval_ns: u64,
     /// Nobody can tell when it comes, until a system call is made or a signal delivered: nobody has to look at it, and
     /// how often it has come is computed then.
-    is_quiet: bool,
+    pub is_quiet: bool,
 }
 
 impl Alarm {
-    fn on(clock: Clock) -> Alarm {
+    pub(super) fn on(clock: Clock) -> Alarm {
         Alarm {
             clock,
             next_ns: None,
@@ -49,7 +47,7 @@ impl Alarm {
     }
 
     /// How often it has come by now; it waits for the time after that.
-    fn expire(&mut self, now: &Times) -> u64 {
+    pub(super) fn expire(&mut self, now: &Times) -> u64 {
         let now_ns = now.of(self.clock);
         match self.next_ns {
             Some(next) if next <= now_ns && self.interval_ns == 0 => {
@@ -82,7 +80,13 @@ impl Alarm {
 
     /// Sets it to a first time, which is absolute or counts from now, and an interval. A first time of 0 stops it. The
     /// run began on the date `start_ns`.
-    fn set(&mut self, now: &Times, start_ns: u64, (interval_ns, first): (u64, u64), flags: u64) {
+    pub(super) fn set(
+        &mut self,
+        now: &Times,
+        start_ns: u64,
+        (interval_ns, first): (u64, u64),
+        flags: u64,
+    ) {
         self.next_ns = match first {
             0 => None,
             _ if flags & ABSOLUTE != 0 => Some(first.saturating_sub(self.clock.zero_ns(start_ns))),
@@ -93,7 +97,7 @@ impl Alarm {
     }
 
     /// `struct itimerspec` (or `struct itimerval`, in units of `unit_ns`): the interval, and what is left.
-    fn encode(&self, now: &Times, unit_ns: u64) -> Vec<u8> {
+    pub(super) fn encode(&self, now: &Times, unit_ns: u64) -> Vec<u8> {
         // A timer that is set never says that nothing is left.
         let left = self.next_ns.map_or(0, |next| {
             next.saturating_sub(now.of(self.clock)).max(unit_ns)
@@ -108,9 +112,9 @@ impl Alarm {
 
 /// Simulated time, and the threads, which have run for a part of it.
 #[derive(Clone, Copy, Debug)]
-struct Times<'a> {
-    now_ns: u64,
-    threads: &'a Threads,
+pub(super) struct Times<'a> {
+    pub now_ns: u64,
+    pub threads: &'a Threads,
 }
 
 impl Times<'_> {
@@ -137,28 +141,6 @@ struct Timer {
     /// The thread that gets the signal; `None`: the process.
     tid: Option<u32>,
     overruns: u64,
-}
-
-/// A timer behind a descriptor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TimerFile {
-    alarm: Alarm,
-    /// How often it has come since it was read.
-    count: u64,
-    /// How often it has come at all.
-    pub arrivals: u64,
-}
-
-impl TimerFile {
-    /// How often the timer has come since it was last read; `None`: not at all.
-    pub(super) fn take(&mut self) -> Option<u64> {
-        Some(std::mem::take(&mut self.count)).filter(|count| *count > 0)
-    }
-
-    /// Events that the descriptor is ready for.
-    pub(super) fn events(&self) -> u16 {
-        if self.count > 0 { READABLE } else { 0 }
-    }
 }
 
 /// The timers of a guest.
@@ -193,7 +175,7 @@ impl Timers {
     }
 }
 
-fn read_alarm(mem: &Memory, addr: u64, unit_ns: u64) -> Result<(u64, u64), Errno> {
+pub(super) fn read_alarm(mem: &Memory, addr: u64, unit_ns: u64) -> Result<(u64, u64), Errno> {
     if unit_ns == 1 {
         return Ok((
             read_duration(mem, addr)?,
@@ -213,9 +195,9 @@ fn read_alarm(mem: &Memory, addr: u64, unit_ns: u64) -> Result<(u64, u64), Errno
 }
 
 impl Linux {
-    fn times_now(&self) -> Times<'_> {
+    pub(super) fn times_now(&self) -> Times<'_> {
         Times {
-            now_ns: self.now_ns,
+            now_ns: self.time.now_ns,
             threads: &self.threads,
         }
     }
@@ -255,7 +237,7 @@ impl Linux {
     /// thread that runs, if one does.
     pub(super) fn expire_timers(&mut self, mut running: Option<&mut Thread>) {
         let now = Times {
-            now_ns: self.now_ns,
+            now_ns: self.time.now_ns,
             threads: &self.threads,
         };
         let intervals = &mut self.timers.intervals;
@@ -337,7 +319,7 @@ impl Linux {
         for timer in self.timers.created.values_mut() {
             timer.alarm.is_quiet = timer.signal.is_none();
         }
-        let files = self.files.timers_mut().map(|file| &mut file.alarm);
+        let files = self.files.alarms_mut();
         for alarm in self.timers.intervals.iter_mut().chain(files) {
             alarm.is_quiet = false;
         }
@@ -356,30 +338,6 @@ impl Linux {
         }
     }
 
-    /// Counts how often timers behind descriptors have come, and wakes who waits for them.
-    fn expire_timer_files(&mut self) {
-        if !self.files.has_timers {
-            return;
-        }
-        // A level tells of nothing new.
-        let is_level = !self.files.watches_edges();
-        let now = Times {
-            now_ns: self.now_ns,
-            threads: &self.threads,
-        };
-        let mut is_due = false;
-        for file in self.files.timers_mut() {
-            let count = file.alarm.expire(&now);
-            file.count += count;
-            file.arrivals += count;
-            file.alarm.is_quiet = file.count > 0 && is_level;
-            is_due |= count > 0;
-        }
-        if is_due {
-            self.wake_on_files();
-        }
-    }
-
     pub(super) fn getitimer(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let index = interval_index(a[0])?;
         let alarm = self.timers.intervals[index].encode(&self.times_now(), 1000);
@@ -394,12 +352,12 @@ impl Linux {
             at => read_alarm(mem, at, 1000)?,
         };
         let now = Times {
-            now_ns: self.now_ns,
+            now_ns: self.time.now_ns,
             threads: &self.threads,
         };
         let alarm = &mut self.timers.intervals[index];
         let before = alarm.encode(&now, 1000);
-        alarm.set(&now, self.start_ns, (interval_ns, first), 0);
+        alarm.set(&now, self.time.start_ns, (interval_ns, first), 0);
         write_optional(mem, a[2], &before)?;
         Ok(0)
     }
@@ -450,10 +408,10 @@ impl Linux {
         let [id, flags, new, old, ..] = *a;
         let (interval_ns, first) = read_alarm(mem, new, 1)?;
         let now = Times {
-            now_ns: self.now_ns,
+            now_ns: self.time.now_ns,
             threads: &self.threads,
         };
-        let start_ns = self.start_ns;
+        let start_ns = self.time.start_ns;
         let timer = self
             .timers
             .created
@@ -488,99 +446,6 @@ impl Linux {
             .remove(&(id as u32))
             .map(|_| 0)
             .ok_or(Errno::EINVAL)
-    }
-
-    pub(super) fn timerfd_create(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
-        let rules = self.abi.open_rules();
-        let [clock_id, flags, ..] = *a;
-        let flags = u64::from(flags as u32);
-        let clock = self.clock(clock_id)?;
-        if flags & !(rules.cloexec | rules.nonblock) != 0 || clock.is_of_processors() {
-            return Err(Errno::EINVAL);
-        }
-        let timer = TimerFile {
-            alarm: Alarm::on(clock),
-            count: 0,
-            arrivals: 0,
-        };
-        self.files.has_timers = true;
-        let flags = OpenFlags {
-            read: true,
-            write: true,
-            cloexec: flags & rules.cloexec != 0,
-            nonblock: flags & rules.nonblock != 0,
-            ..OpenFlags::default()
-        };
-        let file = OpenFile {
-            kind: Kind::Timer(timer),
-            flags,
-            path: None,
-            number: None,
-        };
-        self.files.insert(file, self.limits.descriptors())
-    }
-
-    fn timer_file(&mut self, fd: u64) -> Result<&mut TimerFile, Errno> {
-        match &mut self.files.get_mut(fd)?.kind {
-            Kind::Timer(timer) => Ok(timer),
-            _ => Err(Errno::EINVAL),
-        }
-    }
-
-    pub(super) fn timerfd_settime(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        /// `TFD_TIMER_CANCEL_ON_SET`: the clock is never set.
-        const CANCEL_ON_SET: u64 = 2;
-        let [fd, flags, new, old, ..] = *a;
-        if flags & !(ABSOLUTE | CANCEL_ON_SET) != 0 {
-            return Err(Errno::EINVAL);
-        }
-        let times = read_alarm(mem, new, 1)?;
-        let mut alarm = self.timer_file(fd)?.alarm;
-        let before = alarm.encode(&self.times_now(), 1);
-        alarm.set(&self.times_now(), self.start_ns, times, flags);
-        let file = self.timer_file(fd)?;
-        (file.alarm, file.count) = (alarm, 0);
-        write_optional(mem, old, &before)?;
-        self.expire_timer_files();
-        Ok(0)
-    }
-
-    pub(super) fn timerfd_gettime(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let alarm = self.timer_file(a[0])?.alarm;
-        mem.write_bytes(a[1], &alarm.encode(&self.times_now(), 1))?;
-        Ok(0)
-    }
-}
-
-impl Descriptors {
-    fn timers_mut(&mut self) -> impl Iterator<Item = &mut TimerFile> {
-        let files = if self.has_timers {
-            &mut self.files[..]
-        } else {
-            &mut []
-        };
-        files
-            .iter_mut()
-            .flatten()
-            .filter_map(|(file, _)| match &mut file.kind {
-                Kind::Timer(timer) => Some(timer),
-                _ => None,
-            })
-    }
-
-    fn alarms(&self) -> impl Iterator<Item = &Alarm> {
-        let files = if self.has_timers {
-            &self.files[..]
-        } else {
-            &[]
-        };
-        files
-            .iter()
-            .flatten()
-            .filter_map(|(file, _)| match &file.kind {
-                Kind::Timer(timer) => Some(&timer.alarm),
-                _ => None,
-            })
     }
 }
 

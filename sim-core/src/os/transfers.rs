@@ -10,6 +10,7 @@ use super::Linux;
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::files::{MAX_TRANSFER_BYTES, PIECE_BYTES, file_offset};
+use super::outcome::Outcome;
 use super::streams::retry;
 use crate::memory::Memory;
 
@@ -21,21 +22,21 @@ struct Place {
 }
 
 impl Linux {
-    pub(super) fn sendfile(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn sendfile(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [out_fd, in_fd, offset_at, count, ..] = *a;
         let source = self.files.get(in_fd)?;
         if !source.flags.read || source.flags.path_only {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
-        if offset_at != 0 && matches!(source.kind, Kind::Pipe(_) | Kind::Stdin) {
-            return Err(Errno::ESPIPE);
+        if offset_at != 0 && source.kind.is_fifo() {
+            return Err(Errno::ESPIPE.into());
         }
         let target = self.files.get(out_fd)?;
         if !target.flags.write || target.flags.path_only {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
         if target.flags.append || !matches!(source.kind, Kind::File(_)) {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let from = self.place(mem, in_fd, offset_at)?;
         let count = count.min(MAX_TRANSFER_BYTES);
@@ -44,22 +45,22 @@ impl Linux {
         Ok(copied)
     }
 
-    pub(super) fn copy_file_range(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn copy_file_range(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [in_fd, in_at, out_fd, out_at, count, flags] = *a;
         let (source, target) = (self.files.get(in_fd)?, self.files.get(out_fd)?);
         if source.flags.path_only || target.flags.path_only {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
         if flags as u32 != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let (from_file, to_file) = match (&source.kind, &target.kind) {
-            (Kind::Directory(_), _) | (_, Kind::Directory(_)) => return Err(Errno::EISDIR),
+            (Kind::Directory(_), _) | (_, Kind::Directory(_)) => return Err(Errno::EISDIR.into()),
             (Kind::File(from), Kind::File(to)) => (fstat(from)?, fstat(to)?),
-            _ => return Err(Errno::EINVAL),
+            _ => return Err(Errno::EINVAL.into()),
         };
         if !source.flags.read || !target.flags.write || target.flags.append {
-            return Err(Errno::EBADF);
+            return Err(Errno::EBADF.into());
         }
         let from = self.place(mem, in_fd, in_at)?;
         let to = self.place(mem, out_fd, out_at)?;
@@ -68,7 +69,7 @@ impl Linux {
         let count = count.min(left);
         let is_same = (from_file.st_dev, from_file.st_ino) == (to_file.st_dev, to_file.st_ino);
         if is_same && from.start < to.start + count && to.start < from.start + count {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let copied = self.copy(in_fd, from.start, out_fd, Some(to.start), count)?;
         self.advance(mem, in_fd, from, copied)?;
@@ -111,12 +112,14 @@ impl Linux {
         out_fd: u64,
         out_start: Option<u64>,
         count: u64,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let mut buffer = vec![0; count.min(PIECE_BYTES) as usize];
         let mut done = 0;
         while done < count {
-            if let Err(errno) = self.in_time() {
-                return if done == 0 { Err(errno) } else { Ok(done) };
+            match self.run.in_time() {
+                Err(errno) if done == 0 => return Err(errno.into()),
+                Err(_) => break,
+                Ok(()) => {}
             }
             let piece = buffer.len().min((count - done) as usize);
             let host = self.host_file(in_fd)?;
@@ -132,12 +135,9 @@ impl Linux {
                         break;
                     }
                 }
-                Err(errno) if done == 0 => return Err(errno),
-                Err(_) => {
-                    // What was copied counts, and a pipe that is full waits for the next call.
-                    self.wait = None;
-                    break;
-                }
+                Err(unserved) if done == 0 => return Err(unserved),
+                // Copied bytes count, and a pipe that is full waits for the next call.
+                Err(_) => break,
             }
         }
         Ok(done)

@@ -11,6 +11,7 @@ use super::attributes::{new_mode, set_mode};
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
 use super::identity::capability;
+use super::outcome::{Outcome, Unserved};
 use super::paths::{Entrance, Folder, Last, Node, PATH_MAX, Place, Root};
 use super::procfs::Located;
 use super::stat::{AT_SYMLINK_NOFOLLOW, S_IFIFO, S_IFMT, mode_of};
@@ -25,13 +26,13 @@ const TRIES: u32 = 64;
 
 impl Linux {
     pub(super) fn root(&self) -> Result<&Root, Errno> {
-        self.root.as_ref().ok_or(Errno::ENOENT)
+        self.tree.root.as_ref().ok_or(Errno::ENOENT)
     }
 
     /// A change of the tree is asked for.
     pub(super) fn writable_root(&self) -> Result<&Root, Errno> {
         let root = self.root()?;
-        if self.writable {
+        if self.tree.writable {
             Ok(root)
         } else {
             Err(Errno::EROFS)
@@ -51,23 +52,18 @@ impl Linux {
             Some(_) => {}
         }
         // Made-up folders are looked at before.
-        if dirfd as i32 == AT_FDCWD && self.made_cwd.is_some() {
+        if dirfd as i32 == AT_FDCWD && self.tree.made_cwd.is_some() {
             return Err(Errno::EACCES);
         }
         if dirfd as i32 == AT_FDCWD {
-            return self.cwd.clone().ok_or(Errno::ENOENT);
+            return self.tree.cwd.clone().ok_or(Errno::ENOENT);
         }
         self.open_folder(dirfd)
     }
 
     /// The folder that a descriptor stands for.
     fn open_folder(&self, fd: u64) -> Result<Folder, Errno> {
-        match &self.files.get(fd)?.kind {
-            Kind::Directory(listing) => Ok(listing.folder().clone()),
-            Kind::Place(node) => node.folder(),
-            Kind::MadeFolder(_) => Err(Errno::EACCES),
-            _ => Err(Errno::ENOTDIR),
-        }
+        self.files.get(fd)?.kind.folder()
     }
 
     /// What a path leads to among the files of the root folder.
@@ -100,39 +96,41 @@ impl Linux {
         }
     }
 
-    pub(super) fn openat(
-        &mut self,
-        thread: &Thread,
-        mem: &Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    pub(super) fn openat(&mut self, thread: &Thread, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let [dirfd, path, flags, mode, ..] = *a;
         let path = self.path_argument(mem, path)?;
         let flags = self.abi.open_rules().decode(flags);
         if flags.unnamed && !(flags.directory && flags.write && !flags.create) {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
         let (from, way) = match self.locate(dirfd, &path, !keeps_link)? {
             Located::Host(from, way) => (from, way),
-            made => return self.open_made(made, flags, thread, mem),
+            made => return Ok(self.open_made(made, flags, thread, mem)?),
         };
-        let mode = new_mode(mode, self.umask);
+        let mode = new_mode(mode, self.tree.umask);
         if let Some(name) = self.shared_name(&way) {
-            return self.open_shared_name(name, flags, mode);
+            return Ok(self.open_shared_name(name, flags, mode)?);
         }
         let opened = self.open_path(from, &way, flags, mode);
-        if opened.as_ref().err() == Some(&Errno::ENOENT) && self.names_program(dirfd, &path) {
-            return self.open_made(Located::Program, flags, thread, mem);
+        if opened.as_ref().err() == Some(&Errno::ENOENT.into()) && self.names_program(dirfd, &path)
+        {
+            return Ok(self.open_made(Located::Program, flags, thread, mem)?);
         }
         let file = self.noted(&path, opened)?;
-        self.files.insert(file, self.limits.descriptors())
+        Ok(self.files.insert(file, self.limits.descriptors())?)
     }
 
     /// Remembers a refusal that an option of the user's would have avoided.
-    pub(super) fn noted<T>(&mut self, path: &[u8], result: Result<T, Errno>) -> Result<T, Errno> {
-        if let Err(errno) = &result {
-            self.note_refusal(path, *errno);
+    pub(super) fn noted<T, E: Copy + Into<Unserved>>(
+        &mut self,
+        path: &[u8],
+        result: Result<T, E>,
+    ) -> Result<T, E> {
+        if let Err(unserved) = &result
+            && let Unserved::Fails(errno) = (*unserved).into()
+        {
+            self.note_refusal(path, errno);
         }
         result
     }
@@ -143,14 +141,16 @@ impl Linux {
         path: &[u8],
         flags: OpenFlags,
         mode: Mode,
-    ) -> Result<OpenFile, Errno> {
+    ) -> Outcome<OpenFile> {
         let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
         let mut tries = 0;
         let (place, kind) = loop {
             let place = self.resolve(dirfd, path, !keeps_link)?;
             match self.open_kind(&place, flags, mode) {
                 // Somebody else created it meanwhile.
-                Err(Errno::EEXIST) if !flags.exclusive && tries < TRIES => tries += 1,
+                Err(Unserved::Fails(Errno::EEXIST)) if !flags.exclusive && tries < TRIES => {
+                    tries += 1
+                }
                 kind => break (place, kind?),
             }
         };
@@ -167,16 +167,16 @@ impl Linux {
         })
     }
 
-    fn open_kind(&mut self, place: &Place, flags: OpenFlags, mode: Mode) -> Result<Kind, Errno> {
+    fn open_kind(&mut self, place: &Place, flags: OpenFlags, mode: Mode) -> Outcome<Kind> {
         if place.node.is_none() {
             if !flags.create || flags.path_only {
-                return Err(Errno::ENOENT);
+                return Err(Errno::ENOENT.into());
             }
             self.writable_root()?;
             return if place.entrance.slash {
-                Err(Errno::EISDIR)
+                Err(Errno::EISDIR.into())
             } else {
-                create(&place.entrance, flags, mode)
+                Ok(create(&place.entrance, flags, mode)?)
             };
         }
         let node = place.existing()?;
@@ -185,29 +185,29 @@ impl Linux {
             return if fits {
                 Ok(Kind::Place(node.clone()))
             } else {
-                Err(Errno::ENOTDIR)
+                Err(Errno::ENOTDIR.into())
             };
         }
         if flags.create && flags.exclusive {
-            return Err(Errno::EEXIST);
+            return Err(Errno::EEXIST.into());
         }
         if flags.unnamed {
-            return self.open_unnamed(node, flags, mode);
+            return Ok(self.open_unnamed(node, flags, mode)?);
         }
         if node.is_dir() {
             let changes = flags.write || flags.create || flags.truncate;
             return if changes {
-                Err(Errno::EISDIR)
+                Err(Errno::EISDIR.into())
             } else {
                 self.permit(node, flags)?;
-                Ok(Kind::Directory(self.listings.open(node.folder()?)))
+                Ok(Kind::Directory(self.run.listings.open(node.folder()?)))
             };
         }
         if flags.directory {
-            return Err(Errno::ENOTDIR);
+            return Err(Errno::ENOTDIR.into());
         }
         if node.is_link() {
-            return Err(Errno::ELOOP);
+            return Err(Errno::ELOOP.into());
         }
         if node.stat.st_mode & S_IFMT == S_IFIFO {
             self.permit(node, flags)?;
@@ -238,8 +238,8 @@ impl Linux {
 
     /// Whether the process may open the file so.
     pub(super) fn permit(&self, node: &Node, flags: OpenFlags) -> Result<(), Errno> {
-        let mode = mode_of(&node.stat, self.writable);
-        let allowed = self.credentials.access(mode, self.owner, false);
+        let mode = mode_of(&node.stat, self.tree.writable);
+        let allowed = self.credentials.access(mode, self.tree.owner, false);
         let lacks = |wanted, bit| wanted && allowed & bit == 0;
         if lacks(flags.read, 4) || lacks(flags.write || flags.truncate, 2) {
             Err(Errno::EACCES)
@@ -290,10 +290,10 @@ impl Linux {
             Located::Host(from, way) => match self.resolve(from, &way, follow) {
                 Ok(place) if place.node.is_some() => {
                     let node = place.existing()?;
-                    if wanted & W_OK != 0 && !self.writable {
+                    if wanted & W_OK != 0 && !self.tree.writable {
                         return Err(Errno::EROFS);
                     }
-                    mode_of(&node.stat, self.writable)
+                    mode_of(&node.stat, self.tree.writable)
                 }
                 Ok(_) | Err(Errno::ENOENT) if self.names_program(dirfd, &path) => {
                     self.stat_located(&Located::Program)?.mode
@@ -304,7 +304,7 @@ impl Linux {
             made => self.stat_located(&made)?.mode,
         };
         let by_real = flags & AT_EACCESS == 0;
-        if wanted as u32 & !self.credentials.access(mode, self.owner, by_real) != 0 {
+        if wanted as u32 & !self.credentials.access(mode, self.tree.owner, by_real) != 0 {
             return Err(Errno::EACCES);
         }
         Ok(0)
@@ -312,7 +312,7 @@ impl Linux {
 
     /// The path of the working folder.
     pub(super) fn cwd_text(&self) -> Result<Vec<u8>, Errno> {
-        match (&self.made_cwd, &self.root, &self.cwd) {
+        match (&self.tree.made_cwd, &self.tree.root, &self.tree.cwd) {
             (Some(made), ..) => Ok(made.clone().into_bytes()),
             (None, Some(root), Some(folder)) => Ok(root.current_path(folder)?.text()),
             _ => Ok(b"/".to_vec()),
@@ -334,10 +334,10 @@ impl Linux {
         match self.locate(AT_FDCWD as u64, &path, true)? {
             Located::Host(dirfd, path) => {
                 let place = self.resolve(dirfd, &path, true)?;
-                self.cwd = Some(place.existing()?.folder()?);
-                self.made_cwd = None;
+                self.tree.cwd = Some(place.existing()?.folder()?);
+                self.tree.made_cwd = None;
             }
-            Located::Made(made) => self.made_cwd = Some(made.into_folder()?),
+            Located::Made(made) => self.tree.made_cwd = Some(made.into_folder()?),
             Located::Descriptor(fd) => return self.fchdir(fd),
             Located::Program | Located::ProgramOf(_) => return Err(Errno::ENOTDIR),
         }
@@ -353,17 +353,17 @@ impl Linux {
         if !self.may(capability::SYS_CHROOT) {
             return Err(Errno::EPERM);
         }
-        self.root = Some(self.root()?.moved(folder)?);
+        self.tree.root = Some(self.root()?.moved(folder)?);
         Ok(0)
     }
 
     pub(super) fn fchdir(&mut self, fd: u64) -> Result<u64, Errno> {
         if let Kind::MadeFolder(folder) = &self.files.get(fd)?.kind {
-            self.made_cwd = Some(folder.made().clone().into_folder()?);
+            self.tree.made_cwd = Some(folder.made().clone().into_folder()?);
             return Ok(0);
         }
-        self.cwd = Some(self.open_folder(fd)?);
-        self.made_cwd = None;
+        self.tree.cwd = Some(self.open_folder(fd)?);
+        self.tree.made_cwd = None;
         Ok(0)
     }
 
@@ -380,11 +380,11 @@ impl Linux {
         let Last::Name(name) = &entrance.last else {
             return Err(Errno::EEXIST);
         };
-        if !self.writable {
+        if !self.tree.writable {
             let exists = fs::statat(&entrance.folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
             return Err(if exists { Errno::EEXIST } else { Errno::EROFS });
         }
-        let mode = new_mode(mode, self.umask);
+        let mode = new_mode(mode, self.tree.umask);
         fs::mkdirat(&entrance.folder, name, mode)?;
         let node = Node::named(&entrance.folder, name)?;
         if node.is_dir() {
@@ -452,17 +452,17 @@ impl Linux {
         Ok(0)
     }
 
-    pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let len = super::files::file_offset(a[1])?;
         let path = self.path_argument(mem, a[0])?;
         let (dirfd, path) = self.on_host(AT_FDCWD as u64, &path, true)?;
         let place = self.resolve(dirfd, &path, true)?;
         let node = place.existing()?;
         if node.is_dir() {
-            return Err(Errno::EISDIR);
+            return Err(Errno::EISDIR.into());
         }
         if !node.is_file() {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         self.writable_root()?;
         let write = OpenFlags {

@@ -1,13 +1,13 @@
-//! What each program of a run with several processes has used of its contexts.
+//! Use of the contexts by each program of a run with several processes.
 
 use super::{HardwareEvents, Process};
 use crate::hart::GuestCounters;
 use crate::os::PID;
 
-/// What the contexts have counted while a program ran on them.
+/// Counts of contexts while a program ran on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramUsage {
-    /// The number of its process; 0 if it has not run.
+    /// Number of the program's process; 0 if the program has not run.
     pub pid: u32,
     /// Cycles, instructions and time. The system call with which it gives a context away, and the cycles until that is
     /// done, count for the program that goes on.
@@ -16,7 +16,7 @@ pub struct ProgramUsage {
     pub events: HardwareEvents,
 }
 
-/// What a context has counted up to the last time when that was given to a program.
+/// Counts of a context when it was last given to a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Accounts {
     counters: GuestCounters,
@@ -34,7 +34,7 @@ impl Accounts {
         }
     }
 
-    /// The program that has used what has been counted since, and how much.
+    /// The program on the context since then, and its use of the context.
     fn since(
         &self,
         counters: GuestCounters,
@@ -63,7 +63,7 @@ fn add(all: &mut Vec<ProgramUsage>, program: u32, usage: ProgramUsage) {
 }
 
 impl Process {
-    /// Gives what the context has counted to the program that was on it, where there are, or were, several.
+    /// Adds the context's counts since then to the program that was on it, in runs with several programs.
     pub(super) fn account(&mut self) {
         if self.guest.os.later_programs().is_empty() {
             return;
@@ -76,9 +76,9 @@ impl Process {
         self.accounts.events = events;
     }
 
-    /// What each program of the run has used, in the order of their numbers
-    /// ([`Linux::program_number`](crate::os::Linux::program_number)). `end` is what this context has counted at the end
-    /// of the run; what others have counted since their last system call is in none.
+    /// Use of the contexts by each program of the run, in the order of their numbers
+    /// ([`Linux::program_number`](crate::os::Linux::program_number)). `end` has the counts of this context at the end
+    /// of the run. Counts of other contexts since their last system calls belong to no program.
     #[must_use]
     pub fn usage(&self, end: GuestCounters) -> Vec<ProgramUsage> {
         let mut all = self.guest.os.family.usage.clone();

@@ -1,4 +1,4 @@
-//! What machines count of a thread beside cycles and instructions.
+//! Events that machines count of a thread beside cycles and instructions.
 
 /// Declares the events once, with their arithmetic.
 macro_rules! hardware_events {
@@ -53,14 +53,14 @@ hardware_events! {
     itlb_misses;
 }
 
-/// Which of these a machine counts for each thread.
+/// Events that a machine counts for each thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OfferedEvents {
-    /// None: it has neither predictors nor caches.
+    /// No events: the machine has neither predictors nor caches.
     #[default]
     None,
     /// Events of branches alone: several contexts share the caches.
     Branches,
-    /// All of them.
+    /// All events.
     All,
 }

@@ -6,7 +6,7 @@ use super::{Given, ProcessConfig};
 use crate::image::{Isa, LoadError, ProgramImage};
 use crate::os::{Linux, OsInterface};
 
-/// Where programs are looked for whose names have no `/`, if the environment has no `PATH`.
+/// Folders of programs whose names have no `/`, if the environment has no `PATH`.
 pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// A program that lies below a root.
@@ -16,7 +16,7 @@ pub struct FirstProgram {
     pub image: Arc<ProgramImage>,
     /// The path under which it is started ([`ProcessConfig::file_name`]).
     pub file_name: String,
-    /// Its arguments; of a script those that its interpreter gets.
+    /// Arguments of the program; of a script those that its interpreter gets.
     pub args: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the threads of a process share.
+//! State that the threads of a process share.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::symbols::Symbols;
 
 use super::{ProcessConfig, Reservations};
 
-/// A guest: what all threads of a process share.
+/// A guest: the state that all threads of a process share.
 #[derive(Debug)]
 pub struct Guest {
-    /// Its memory.
+    /// Memory of the process.
     pub mem: Memory,
-    /// Its operating system: descriptors, names of files, actions of signals, limits, output.
+    /// Operating system of the process: descriptors, names of files, actions of signals, limits, output.
     pub os: Box<Linux>,
     /// The program.
     pub image: Arc<ProgramImage>,
-    /// What is added to the counters of the machine that runs it, modulo 2^64, where the guest reads
-    /// them: not zero if it has come from another machine.
+    /// Counts that are added to the counters of the machine, modulo 2^64, where the guest reads them: not zero if the
+    /// guest has come from another machine.
     pub counters_before: GuestCounters,
     /// Load reservations of contexts, on a machine with several.
     pub reservations: Reservations,
@@ -50,7 +50,7 @@ impl Guest {
         }
     }
 
-    /// What stands in for this guest where it is lent to another context: an empty memory, no files.
+    /// A stand-in for this guest where the guest is lent to another context: an empty memory, no files.
     pub(super) fn vacant(&self) -> Result<Guest, LoadError> {
         let nothing = ProcessConfig::default();
         Ok(Guest {

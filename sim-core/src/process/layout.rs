@@ -1,4 +1,4 @@
-//! Where things lie in a guest's address space.
+//! Layout of a guest's address space.
 //!
 //! Everything is below [`Memory::LIMIT`](crate::memory::Memory::LIMIT) (2^39), so the 2 KiB below 2^64,
 //! which profile handlers address as negative offsets from register zero, are never mapped.
@@ -23,7 +23,7 @@
 
 /// The lowest address that can be mapped.
 pub const LOWEST: u64 = 0x1000;
-/// Where position-independent images are placed.
+/// Lowest address of position-independent images.
 pub const PIE_BASE: u64 = 0x0_8000_0000;
 /// Images that are linked below, and their heaps, end here.
 pub const IMAGE_TOP: u64 = HANDLER_BASE;
@@ -66,12 +66,12 @@ pub const fn is_for_handlers(addr: u64) -> bool {
     addr.wrapping_sub(HANDLER_BASE) < HANDLER_END - HANDLER_BASE
 }
 
-/// Where a program's signals to observers lie, in a page of its own.
+/// Address of a program's signals to observers, in a page of its own.
 pub const SIGNALS: u64 = OBSERVER_BASE + 0x1000;
 
-/// Where a program's tag stack lies, and behind it its ring of calls, up to [`CALLS_END`].
+/// Address of a program's tag stack. Its ring of calls follows, up to [`CALLS_END`].
 pub const TAG_STACK: u64 = OBSERVER_BASE + 0x20_0000;
-/// The end of what a program writes for observers of calls.
+/// End of the memory that a program writes for observers of calls.
 pub const CALLS_END: u64 = OBSERVER_BASE + 0x80_0000;
 
 /// A program, or its operating system, writes there what observers read: signals, calls, and the program's own memory.

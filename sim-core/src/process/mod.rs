@@ -40,8 +40,7 @@ pub use self::reservations::Reservations;
 pub(crate) use self::stack::Given;
 pub use self::thread::Thread;
 
-/// What a guest process gets from outside. The default: no arguments, no environment, no files,
-/// empty input, discarded output.
+/// Surroundings of a guest process. The default: no arguments, no environment, no files, empty input, discarded output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessConfig {
     /// The arguments, the program's name first. Empty: only the image's file name.
@@ -59,7 +58,7 @@ pub struct ProcessConfig {
     /// The guest works on a copy of the root, which stays as it is. The copy is a new folder in this folder of the host,
     /// and is removed in the end unless [`Linux::keep_scratch`] is asked to keep it.
     pub scratch: Option<PathBuf>,
-    /// How threads share a hardware context.
+    /// Rules by which threads share a hardware context.
     pub threads: ThreadRules,
     /// Seed of all randomness that the guest can see.
     pub seed: u64,
@@ -121,23 +120,25 @@ impl Default for ProcessConfig {
 pub(crate) struct Interpreter {
     /// The loader.
     pub image: Arc<ProgramImage>,
-    /// Where its file lies, as the guest sees it.
+    /// Path of the loader's file, as the guest sees it.
     pub path: Vec<u8>,
 }
 
-/// A guest process on a hardware context: what its threads share, and the thread that runs. Its other threads are with
-/// its operating system.
+/// A guest process on a hardware context: the state that its threads share, and the thread that runs. The other threads
+/// are with the operating system layer.
 ///
-/// It dereferences to its guest, so that memory, files and program are reached without naming it.
-/// Code that needs the registers and the memory at once takes the two parts.
+/// A process dereferences to its guest, so that memory, files and program are reached without naming it. Code that
+/// needs the registers and the memory at once takes the two parts.
 #[derive(Debug)]
 pub struct Process {
-    /// What threads share.
+    /// State that threads share.
     pub guest: Guest,
     /// The thread.
     pub thread: Thread,
     /// The number of the thread that made the last system call.
     caller: u32,
+    /// The stack pointer that the last system call has loaded with all other registers; 0 if it has not.
+    loaded_stack_pointer: u64,
     /// The number of the program that made it.
     calling_program: u32,
     /// The number of the program that runs, or has run last, on this context.
@@ -215,6 +216,7 @@ impl Process {
             guest,
             thread,
             caller: PID,
+            loaded_stack_pointer: 0,
             calling_program: 1,
             program: 1,
             pid: PID,
@@ -231,6 +233,7 @@ impl Process {
             guest: self.guest.duplicate()?,
             thread: self.thread.clone(),
             caller: self.caller,
+            loaded_stack_pointer: self.loaded_stack_pointer,
             calling_program: self.calling_program,
             program: self.program,
             pid: self.pid,
@@ -248,6 +251,7 @@ impl Process {
             guest: self.guest.shadow()?,
             thread: self.thread.clone(),
             caller: self.caller,
+            loaded_stack_pointer: self.loaded_stack_pointer,
             calling_program: self.calling_program,
             program: self.program,
             pid: self.pid,
@@ -281,7 +285,7 @@ impl Process {
         self.follow_as(source, pages, os)
     }
 
-    /// Like [`Process::follow`], with an operating system that was made from that of `source`.
+    /// Follows `source` as [`Process::follow`] does, with an operating system that was made from that of `source`.
     pub(crate) fn follow_as(
         &mut self,
         source: &mut Process,
@@ -293,6 +297,7 @@ impl Process {
                 self.guest.follow(&source.guest, pages)?;
                 self.thread = source.thread.clone();
                 self.caller = source.caller;
+                self.loaded_stack_pointer = source.loaded_stack_pointer;
                 self.calling_program = source.calling_program;
                 self.program = source.program;
                 self.pid = source.pid;
@@ -375,8 +380,8 @@ fn align_down(value: u64, unit: u64) -> u64 {
     value - value % unit
 }
 
-/// Where the heap begins. Programs of OSF/1 take it for granted that it begins at the very end of
-/// the image; Linux tells them.
+/// Start of the heap. Programs of OSF/1 take it for granted that the heap begins at the very end of the image; Linux
+/// tells them.
 fn heap_start(image: &ProgramImage) -> u64 {
     let page_bytes = image.os.page_bytes(image.isa);
     match image.os {

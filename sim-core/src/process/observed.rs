@@ -1,10 +1,10 @@
 //! An observer: a thread of instructions in the memory of a process that the operating system does not know
 //! (SHIM, ISCA 2015).
 //!
-//! It reads the memory of one program: the one that ran when it came. That memory is what it follows. Children have
-//! copies, which it does not see; a child of `vfork` has the memory itself for a while. When the program has ended, or its
-//! process executes another one, nobody has the memory any more: the observer leaves its context, and what it has left in
-//! the memory is [kept](Process::observed_memory).
+//! An observer reads the memory of one program: the one that ran when the observer came. The observer follows that
+//! memory. Children have copies, which it does not see; a child of `vfork` has the memory itself for a while. When the
+//! program has ended, or its process executes another one, the memory has no owner any more: the observer leaves its
+//! context, and what it has left in the memory is [kept](Process::observed_memory).
 
 use super::{Guest, Process, Thread};
 use crate::bus::Bus;
@@ -21,8 +21,8 @@ impl Process {
         self.pid = NO_PROCESS;
     }
 
-    /// Keeps a word of memory for an observer from now on: which thread is on the processor whose turn it is now, of
-    /// whatever process, as `process << 32 | thread`; 0 while there is none.
+    /// Keeps a word of memory for an observer from now on: the thread of any process that is on the processor whose
+    /// turn it is now, as `process << 32 | thread`; 0 while no thread is there.
     pub fn show_thread_at(&mut self, addr: u64) {
         self.guest.mem.thread_word = Some(ThreadWord {
             processor: self.guest.os.processor(),
@@ -62,7 +62,7 @@ impl Guest {
         process.is_some_and(|pid| self.switch_to(pid))
     }
 
-    /// This thread is on the processor that has the turn now.
+    /// Shows observers that this thread is on the processor that has the turn now.
     pub(super) fn show_thread(&mut self, thread: u32) {
         let (process, processor) = (u64::from(self.os.pid()), self.os.processor());
         let mem = match self.mem.thread_word {

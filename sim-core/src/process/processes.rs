@@ -89,7 +89,7 @@ impl Process {
         Some(result)
     }
 
-    /// No process can ever go on. If the first one has ended, so has the run.
+    /// Ends a wait in which no process can ever go on. If the first process has ended, so has the run.
     pub(super) fn end_of_waiting(&mut self) -> SyscallResult {
         if !self.guest.os.family.has_lost_first() {
             return SyscallResult::Trap;

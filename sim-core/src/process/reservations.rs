@@ -59,19 +59,20 @@ impl Reservations {
         Contents(self.held.iter().map(content).collect())
     }
 
-    /// The operating system may have stored anywhere since memory held this: breaks the reservations of blocks that it has
-    /// changed. A store of what was there is none.
+    /// Breaks the reservations of blocks whose content has changed since `before`: the operating system may have stored
+    /// anywhere. A store that changes no byte breaks no reservation.
     pub fn keep_unchanged(&mut self, before: &Contents, mem: &Memory) {
         let mut before = before.0.iter();
         (self.held).retain(|(_, block)| before.next() == Some(&content_of(*block, mem)));
     }
 
-    /// Other processes may have stored where `is_shared` says of the first address of a block that they can.
+    /// Breaks the reservations of blocks to which other processes may have stored, as `is_shared` says of the block's
+    /// first address.
     pub fn stored_by_others(&mut self, is_shared: impl Fn(u64) -> bool) {
         (self.held).retain(|(_, block)| !is_shared(block * BLOCK_BYTES));
     }
 
-    /// Memory is another one.
+    /// Breaks all reservations: memory is another one.
     pub fn clear(&mut self) {
         self.held.clear();
     }

@@ -1,4 +1,4 @@
-//! Whose turn it is: how a hardware context goes from one thread of a guest to the next.
+//! Scheduling: how a hardware context goes from one thread of a guest to the next.
 //!
 //! A thread gives up the context in a system call (it waits, it yields, it ends) or because its time slice is over.
 //! The second kind, and all that simulated time brings, happens where a machine comes to the process's deadline
@@ -14,7 +14,7 @@ use crate::hart::{Hart, NO_RESERVATION};
 use crate::ids::DisePc;
 use crate::image::LoadError;
 use crate::inst::{OpClass, reg};
-use crate::os::{GivesUp, LOOK_WORK, SyscallResult};
+use crate::os::{LOOK_WORK, Served, SyscallResult};
 use crate::trap::TrapCause;
 
 impl Process {
@@ -26,11 +26,13 @@ impl Process {
         self.guest.limit_memory();
         self.guest.os.note_file_changes();
         self.guest.os.threads.receive(&mut self.thread);
-        self.guest.os.loaded_stack_pointer = 0;
         let pid = self.guest.os.pid();
         let reserved = self.guest.reservations.contents(&self.guest.mem);
         let served = self.guest.os.syscall(&mut self.thread, &mut self.guest.mem);
-        self.take_execution();
+        self.loaded_stack_pointer = match served {
+            Served::Returns { stack_pointer } => stack_pointer,
+            _ => 0,
+        };
         let result = self.settle(served);
         self.note();
         let guest = &mut self.guest;
@@ -55,7 +57,7 @@ impl Process {
     /// a signal does; 0 if it has not.
     #[must_use]
     pub fn loaded_stack_pointer(&self) -> u64 {
-        self.guest.os.loaded_stack_pointer
+        self.loaded_stack_pointer
     }
 
     /// The number of the program that an instruction belongs to which commits now, as [`thread_of`](Self::thread_of)
@@ -96,7 +98,7 @@ impl Process {
         guest.os.take_samples(&mut self.thread, &mut guest.mem);
         let has_to_go = self.guest.os.has_to_go(&self.thread);
         let served = if has_to_go || self.guest.os.slice_is_over(now_ns) {
-            Err(GivesUp::Yields)
+            Served::GivesUp
         } else {
             self.resume()
         };
@@ -129,12 +131,12 @@ impl Process {
     pub fn take_thread<E: DecodeEditor>(&mut self, editor: &E) -> Then {
         let now_ns = self.thread.hart.counters.time_ns;
         self.guest.os.set_now(now_ns);
-        let result = self.turn_over(GivesUp::Ended);
+        let result = self.turn_over(true);
         self.note();
         self.goes_on(editor, self.thread.hart.pc, result)
     }
 
-    /// Where the context goes on after another thread may have come to it. `pc` is where it was before.
+    /// The place at which the context goes on after another thread may have come to it. `pc` is its place before.
     fn goes_on<E: DecodeEditor>(&self, editor: &E, pc: u64, result: SyscallResult) -> Then {
         match result {
             SyscallResult::Exit(code) => Then::Exit(code),
@@ -163,6 +165,7 @@ impl Process {
             thread: self.thread.idle(),
             caller: self.caller,
             calling_program: self.calling_program,
+            loaded_stack_pointer: 0,
             program: self.program,
             pid: self.pid,
             accounts: Accounts::default(),
@@ -170,9 +173,9 @@ impl Process {
     }
 
     /// Lends the guest to the context of another process that was made [beside](Self::beside) it, whose number among
-    /// the guest's processors is given. If the thread there belongs to another process of the run, that one has the turn
-    /// then; the memory that an observer reads goes before any process. `false`: that process has ended, or nobody has that
-    /// memory any more; see [`lose_thread`](Self::lose_thread).
+    /// the guest's processors is given. If the thread there belongs to another process of the run, that process has the
+    /// turn then; for an observer it is the process with the memory that the observer reads. `false`: that process has
+    /// ended, or no process has that memory any more; see [`lose_thread`](Self::lose_thread).
     #[inline]
     pub fn lend(&mut self, to: &mut Process, processor: usize) -> bool {
         std::mem::swap(&mut self.guest, &mut to.guest);
@@ -194,7 +197,7 @@ impl Process {
         self.note();
     }
 
-    /// Notes who is on this context.
+    /// Notes the thread, the process and the program on this context.
     pub(super) fn note(&mut self) {
         self.account();
         self.guest.os.threads.note(&self.thread);
@@ -205,28 +208,35 @@ impl Process {
     }
 
     /// Serves the call again that the thread has waited in: see [`Linux::resume`](crate::os::Linux).
-    fn resume(&mut self) -> Result<SyscallResult, GivesUp> {
-        let served = self.guest.os.resume(&mut self.thread, &mut self.guest.mem);
-        self.take_execution();
-        served
+    fn resume(&mut self) -> Served {
+        self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
     }
 
-    /// Runs the program that the last call has asked for.
-    fn take_execution(&mut self) {
-        if let Some(execution) = self.guest.os.take_execution() {
-            self.execute(&execution);
+    /// Ends the process or gives the context to another thread, if the result of a call demands it.
+    fn settle(&mut self, served: Served) -> SyscallResult {
+        match self.ends_or_goes_on(served) {
+            Ok(SyscallResult::Exit(code)) => self.leave(code),
+            Ok(result) => result,
+            Err(has_ended) => self.turn_over(has_ended),
         }
     }
 
-    /// What becomes of the process, or of the context, behind a call.
-    fn settle(&mut self, served: Result<SyscallResult, GivesUp>) -> SyscallResult {
-        match served {
-            Ok(SyscallResult::Exit(code)) => self.leave(code),
-            Ok(SyscallResult::Continue) if self.guest.os.is_stopped() => {
-                self.turn_over(GivesUp::Yields)
+    /// Runs the program that a call has asked for. Gives what became of the process, or whether the thread that gives up
+    /// its turn has ended.
+    fn ends_or_goes_on(&mut self, served: Served) -> Result<SyscallResult, bool> {
+        let result = match served {
+            Served::Goes(result) => result,
+            Served::Returns { .. } => SyscallResult::Continue,
+            Served::Executes(execution) => {
+                self.execute(&execution);
+                SyscallResult::Continue
             }
-            Ok(result) => result,
-            Err(gives_up) => self.turn_over(gives_up),
+            Served::GivesUp => return Err(false),
+            Served::Ends => return Err(true),
+        };
+        match result {
+            SyscallResult::Continue if self.guest.os.is_stopped() => Err(false),
+            result => Ok(result),
         }
     }
 
@@ -234,13 +244,13 @@ impl Process {
     pub(super) fn leave(&mut self, code: i32) -> SyscallResult {
         match self.end(code) {
             Some(code) => SyscallResult::Exit(code),
-            None => self.turn_over(GivesUp::Ended),
+            None => self.turn_over(true),
         }
     }
 
-    /// The thread that ran gives up its turn: puts it where it belongs, and the next one that can go on onto the
-    /// context.
-    fn turn_over(&mut self, mut gives_up: GivesUp) -> SyscallResult {
+    /// The thread that ran gives up its turn, or has ended: puts it where it belongs, and the next one that can go on onto
+    /// the context.
+    fn turn_over(&mut self, mut has_ended: bool) -> SyscallResult {
         let mut idle_looks = 0;
         // A thread that ends is left in its place until another one takes it.
         let mut is_parked = false;
@@ -251,7 +261,7 @@ impl Process {
             }
             if !is_parked {
                 os.leave_context(&mut self.thread);
-                if gives_up != GivesUp::Ended {
+                if !has_ended {
                     os.threads.park(Box::new(self.thread.clone()));
                 }
             }
@@ -278,23 +288,21 @@ impl Process {
             self.thread
                 .take_context(&before, now_ns, os.threads.tables.registers());
             is_parked = false;
-            match self.resume() {
+            let served = self.resume();
+            match self.ends_or_goes_on(served) {
                 Ok(SyscallResult::Exit(code)) => match self.end(code) {
                     Some(code) => return SyscallResult::Exit(code),
-                    None => (gives_up, is_parked) = (GivesUp::Ended, true),
+                    None => (has_ended, is_parked) = (true, true),
                 },
-                Ok(SyscallResult::Continue) if self.guest.os.is_stopped() => {
-                    gives_up = GivesUp::Yields;
-                }
                 Ok(result) => return result,
-                Err(again) => gives_up = again,
+                Err(again) => has_ended = again,
             }
         }
     }
 }
 
-/// Number of times that simulated time goes on without anybody who gets any further before that counts as a deadlock, unless
-/// somebody waits until a time: a timer comes again and again, and wakes who waits for something else.
+/// Number of times that simulated time advances without progress of any thread before that counts as a deadlock, unless
+/// a thread waits until a time: a timer comes again and again, and wakes threads that wait for something else.
 const MOST_IDLE_LOOKS: u32 = 10_000;
 
 /// Work of a look at the operating system's clock, as [`Linux::is_late_after`](crate::os::Linux) counts it.

@@ -1,4 +1,4 @@
-//! What executes with nothing else in flight, and what a fault leads to.
+//! Instructions that execute with nothing else in flight, and faults.
 //!
 //! The functional machine and both cores of the pipeline serve system calls, fences of code, drains of
 //! buffers and faults here. They differ in when they do it and in what they do with the result.
@@ -14,7 +14,7 @@ use crate::memory::{PAGE_SIZE, Perm, page_align_down};
 use crate::os::SyscallResult;
 use crate::trap::{Trap, TrapCause};
 
-/// What an instruction that executes alone asks for.
+/// Request of an instruction that executes alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alone {
     /// A system call of the program.
@@ -28,11 +28,10 @@ pub enum Alone {
 }
 
 impl Alone {
-    /// What an outcome asks for. Handlers cannot make system calls, and the program cannot drain
-    /// buffers.
+    /// The request of an outcome. Handlers cannot make system calls, and the program cannot drain buffers.
     ///
     /// # Errors
-    /// The cause of the fault if the outcome is none that executes alone there.
+    /// The cause of the fault if the outcome is not of an instruction that executes alone there.
     pub fn of(outcome: Outcome, in_handler: bool) -> Result<Alone, TrapCause> {
         match outcome {
             Outcome::Syscall if !in_handler => Ok(Alone::Syscall),
@@ -45,7 +44,7 @@ impl Alone {
     }
 }
 
-/// Where execution goes on after an instruction that executes alone.
+/// Place at which execution goes on after an instruction that executes alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// Behind the instruction.
@@ -63,12 +62,12 @@ pub enum Then {
     Fault(TrapCause),
 }
 
-/// What an instruction did that executed alone.
+/// Result of an instruction that executed alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Where execution goes on.
+    /// Place at which execution goes on.
     pub then: Then,
-    /// What can be executed has changed: instructions fetched before may not hold any more.
+    /// True if code has changed: instructions fetched before may not hold any more.
     pub code_changed: bool,
 }
 
@@ -85,7 +84,7 @@ impl Process {
     ) -> Done {
         let (epoch, program) = (self.mem.code_epoch(), self.program);
         let then = match what {
-            // It sleeps; its machine knows for how long.
+            // An observer sleeps; its machine knows for how long.
             Alone::Syscall if self.thread.is_observer() => Then::Next,
             Alone::Syscall => self.make_syscall(editor, pc, next),
             Alone::FenceI => {

@@ -35,11 +35,11 @@ pub(super) struct Stack {
     pub pointer: u64,
     /// The stack from there to its top.
     pub bytes: Vec<u8>,
-    /// Where the strings of the arguments lie.
+    /// Addresses of the strings of the arguments.
     pub arguments: Range<u64>,
-    /// Where those of the environment lie.
+    /// Addresses of the strings of the environment.
     pub environment: Range<u64>,
-    /// Where the auxiliary vector lies.
+    /// Addresses of the auxiliary vector.
     pub auxiliary: Range<u64>,
 }
 
@@ -67,14 +67,14 @@ impl Strings {
     }
 }
 
-/// What a program gets from whoever starts it. Texts hold no zero bytes.
+/// Texts that a program gets from its parent. They hold no zero bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     /// The path under which it was started.
     pub file_name: Vec<u8>,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<Vec<u8>>,
-    /// Its environment, as `name=value`.
+    /// Environment of the program, as `name=value`.
     pub env: Vec<Vec<u8>>,
 }
 
@@ -93,7 +93,7 @@ impl Given {
         self.bytes() <= layout::MAX_ARGUMENT_BYTES
     }
 
-    /// What a configuration gives, with these arguments.
+    /// The texts of a configuration, with these arguments.
     ///
     /// # Errors
     /// If a text cannot be given, or all are too long together.

@@ -1,27 +1,27 @@
-//! What each thread of a guest has of its own.
+//! State that each thread of a guest has of its own.
 
 use super::HardwareEvents;
 use crate::hart::{GuestCounters, Hart, NO_RESERVATION};
 use crate::os::{Blocked, PID, Scheduling, ThreadAttributes, ThreadSignals};
 
-/// A thread of a guest. What it shares with other threads lies in its [`Guest`](super::Guest).
+/// A thread of a guest. State that it shares with other threads lies in its [`Guest`](super::Guest).
 #[derive(Clone, Debug)]
 pub struct Thread {
     /// The registers.
     pub hart: Hart,
-    /// What the counters of the contexts have counted while it was on none of them.
+    /// Counts of the contexts while the thread was on none of them.
     pub(crate) counted_elsewhere: GuestCounters,
-    /// What its context has counted beside that, if the machine [offers](super::OfferedEvents) it.
+    /// Events of the thread's contexts, if the machine [offers](super::OfferedEvents) them.
     pub events: HardwareEvents,
-    /// What of these the contexts have counted while it was on none of them.
+    /// Events of the contexts while the thread was on none of them.
     pub(crate) events_elsewhere: HardwareEvents,
     /// Processor time of the thread until it left its last context, in nanoseconds.
     pub(crate) processor_ns: u64,
-    /// Its number, as `gettid` tells it.
+    /// Number of the thread, as `gettid` tells it.
     pub tid: u32,
-    /// Its name (`PR_SET_NAME`), padded with zeros.
+    /// Name of the thread (`PR_SET_NAME`), padded with zeros.
     pub name: [u8; Thread::NAME_BYTES],
-    /// Where the thread's number is cleared when it ends (`set_tid_address`); 0: nowhere.
+    /// Address of the word that is cleared when the thread ends (`set_tid_address`); 0: none.
     pub clear_tid: u64,
     /// The head of the list of locks that the thread may hold when it ends (`set_robust_list`);
     /// 0: none.
@@ -71,19 +71,19 @@ impl Thread {
         }
     }
 
-    /// The counters of its contexts, without what they have counted while it was on none of them, from some point on.
+    /// Counts of the thread's contexts, without those while it was on none of them, from some point on.
     #[must_use]
     pub(crate) fn own_counters(&self) -> GuestCounters {
         self.hart.counters.since(self.counted_elsewhere)
     }
 
-    /// The events of its contexts, likewise.
+    /// Events of the thread's contexts, without those while it was on none of them, from some point on.
     #[must_use]
     pub(crate) fn own_events(&self) -> HardwareEvents {
         self.events.since(self.events_elsewhere)
     }
 
-    /// What an idle context has instead of this thread, which leaves it: no thread, but what belongs to the context.
+    /// The idle context that this thread leaves: its registers and counts, and no thread.
     #[must_use]
     pub(crate) fn idle(&self) -> Thread {
         Thread {
@@ -93,7 +93,7 @@ impl Thread {
         }
     }
 
-    /// Whether this is no thread, but what an idle context has.
+    /// Whether this is an idle context and no thread.
     pub(crate) fn is_idle(&self) -> bool {
         self.tid == Thread::NOBODY
     }

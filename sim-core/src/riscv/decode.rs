@@ -3,9 +3,9 @@
 //! 32-bit words are looked up by major opcode and `funct3` in lists built at compile time from the
 //! table; the few rows of a list are tried in turn. Callers keep what they have decoded.
 //!
-//! What the encoding holds and `Inst` does not: the ordering bits `aq` and `rl` of atomics (memory
-//! is sequentially consistent in execution order, so they change nothing), and the reserved fields
-//! of `fence` and `fence.i`, which the specification tells implementations to ignore.
+//! `Inst` leaves out parts of the encoding: the ordering bits `aq` and `rl` of atomics (memory is sequentially
+//! consistent in execution order, so they change nothing), and the reserved fields of `fence` and `fence.i`, which the
+//! specification tells implementations to ignore.
 
 use super::rvc;
 use crate::format::Operand;
@@ -32,9 +32,9 @@ const fn in_bucket(info: &OpInfo, bucket: usize) -> bool {
 
 crate::ops::lists!(BUCKETS, in_bucket);
 
-/// Decodes the instruction whose first two or four bytes are `word`. A 16-bit encoding uses the
-/// low half only. What is no instruction becomes [`Inst::illegal`]; encodings longer than 32 bits
-/// (low five bits set) are reported as illegal with length 4.
+/// Decodes the instruction whose first two or four bytes are `word`. A 16-bit encoding uses the low half only. Words
+/// without an instruction become [`Inst::illegal`]; encodings longer than 32 bits (low five bits set) are reported as
+/// illegal with length 4.
 #[must_use]
 pub fn decode(word: u32) -> Inst {
     if word & 3 != 3 {
@@ -83,8 +83,8 @@ pub(super) const fn destination(x: u8) -> u8 {
     if x == reg::ZERO { reg::SINK } else { x }
 }
 
-/// What a jump is to the machine, by the link registers `ra` and `t0` (unprivileged
-/// specification, 2.5.1). A `jal` that writes another register is not a call by that convention.
+/// Class of a jump, by the link registers `ra` and `t0` (unprivileged specification, 2.5.1). A `jal` that writes
+/// another register is not a call by that convention.
 pub(super) fn class_of(inst: &Inst) -> OpClass {
     let link = |r: u8| r == 1 || r == 5;
     match inst.op {

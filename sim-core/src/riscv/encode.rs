@@ -4,8 +4,8 @@ use crate::format::Operand;
 use crate::inst::{Inst, Op, reg};
 use crate::isa::Isa;
 
-/// The 32-bit encoding, also of an instruction that was 16 bits long. `None` if there is none: an
-/// immediate or register that does not fit, or an operation of replacement sequences.
+/// The 32-bit encoding, also of an instruction that was 16 bits long. `None` for an immediate or register that does not
+/// fit, and for an operation of replacement sequences.
 #[must_use]
 pub fn encode(inst: &Inst) -> Option<u32> {
     if inst.op == Op::DiseMove {

@@ -26,7 +26,7 @@ pub use disasm::disassemble;
 pub use encode::encode;
 pub use registers::{parse_register, register_name};
 
-/// The extension that an encoding belongs to, if it is none that exists here: its name in words.
+/// The extension of an encoding that the simulator does not have, by its name in words.
 #[must_use]
 pub fn missing_extension(word: u32) -> Option<&'static str> {
     const VECTOR: &str = "the vector extension (V)";

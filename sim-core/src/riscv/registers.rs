@@ -103,7 +103,7 @@ pub fn accessed_csr(inst: &Inst) -> Option<u16> {
     accesses.then_some((inst.imm & 0xfff) as u16)
 }
 
-/// Which of the selected counters a CSR is, from 0 for `hpmcounter3`.
+/// Index of a CSR among the selected counters, from 0 for `hpmcounter3`; `None` for other CSRs.
 #[must_use]
 pub fn hpm_index(csr: u16) -> Option<usize> {
     (CSR_HPM_FIRST..=CSR_HPM_LAST)

@@ -27,11 +27,11 @@ impl Half {
     const fn rs2(self) -> u8 {
         self.bits(2, 5, 0) as u8
     }
-    /// One of `x8` to `x15` in bits 9..7.
+    /// Register `x8` to `x15` in bits 9..7.
     const fn rd_short(self) -> u8 {
         8 + self.bits(7, 3, 0) as u8
     }
-    /// One of `x8` to `x15` in bits 4..2.
+    /// Register `x8` to `x15` in bits 4..2.
     const fn rs2_short(self) -> u8 {
         8 + self.bits(2, 3, 0) as u8
     }

@@ -356,7 +356,7 @@ macro_rules! for_each_op {
             FltqH "fltq.h" FpCompare 0xa400_5053 0xfe00_707f FpAdd fp_more::fltq_h, "rd = fs1 < fs2, quiet";
             FcvtmodWD "fcvtmod.w.d" FpToIntTruncated 0xc280_1053 0xfff0_707f FpCvt fp_more::fcvtmod_w_d, "rd = sext32 of fs1 as an integer, truncated, modulo 2^32";
 
-            // What a machine makes of a prefetch that it performs, of either instruction set (see `Inst::as_touch`).
+            // The operation of a prefetch that a machine performs, of either instruction set (see `Inst::as_touch`).
             Touch "touch" Touch 0x0000_0001 0x0000_0000 Load alpha::pal::hint, "Bring the line at rs1 + imm into the data cache; no value, no fault";
 
             // DISE. Branches and calls stand in replacement sequences only and have no encoding;

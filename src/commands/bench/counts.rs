@@ -34,11 +34,11 @@ const MODES: [(Mode, [u64; 2]); 6] = [
     (Mode::Grid, [500_000, 1_000_000]),
     (Mode::Timed, CORE_LENGTHS),
     (Mode::Instruction, CORE_LENGTHS),
-    // Two units and five, with those that a run makes once in both.
+    // The lengths hold two and five units. Units that a run times once are in both.
     (Mode::Sampled, [400_000, 1_000_000]),
 ];
 
-/// What was counted.
+/// Counts of host instructions, as the record has them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Counts {
     version: String,
@@ -51,7 +51,7 @@ struct Counts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Row {
     program: String,
-    /// Instruction set; records of before there were several have none.
+    /// Instruction set. Records without it are of the default one.
     #[serde(default = "default_isa")]
     isa: String,
     functional: f64,
@@ -95,7 +95,7 @@ impl Row {
     }
 }
 
-/// One of the runs that are counted: this process under valgrind.
+/// Runs the programs in one mode, in this process, whose instructions valgrind counts.
 pub fn counted_run(args: &BenchArgs, mode: Mode, instructions: u64) -> anyhow::Result<u8> {
     let machine = MachineConfig::load(&args.machine)?;
     for (workload, isa) in subjects(args)? {

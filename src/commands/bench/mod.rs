@@ -32,7 +32,7 @@ const MODES: [Mode; 8] = [
 /// Seconds by [`MODES`].
 type Seconds = [Option<f64>; MODES.len()];
 
-/// What was measured.
+/// Measurements of `hps dev bench`.
 #[derive(Debug, Serialize)]
 struct Bench {
     format: &'static str,
@@ -47,7 +47,7 @@ struct Bench {
     isas: Vec<OfIsa>,
 }
 
-/// What was measured with the images for one instruction set.
+/// Measurements with the images for one instruction set.
 #[derive(Debug, Serialize)]
 struct OfIsa {
     isa: &'static str,
@@ -57,7 +57,7 @@ struct OfIsa {
     geometric_mean: Means,
 }
 
-/// One program. Speeds are in million instructions of the program a host second, on one thread unless
+/// Measurements of one program. Speeds are in million instructions of the program a host second, on one thread unless
 /// the name says otherwise.
 #[derive(Debug, Serialize)]
 struct Row {
@@ -195,7 +195,7 @@ fn subjects(args: &BenchArgs) -> anyhow::Result<Vec<(&'static Workload, Isa)>> {
     Ok(programs.into_iter().flat_map(on_each).collect())
 }
 
-/// What is measured with the images for one instruction set.
+/// Modes to measure with the images for one instruction set.
 struct Set {
     isa: Isa,
     qemu: Option<Qemu>,

@@ -1,4 +1,4 @@
-//! One timed run of a program in each mode.
+//! Timed runs of a program, one in each mode.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ use crate::host;
 pub struct Subject {
     /// The program as it comes with the project.
     pub workload: &'static Workload,
-    /// Its input size.
+    /// The size of the program's input.
     pub size: Size,
     /// The program with this input.
     pub program: Program,

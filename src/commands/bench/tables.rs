@@ -1,4 +1,4 @@
-//! What was measured, as tables for a person.
+//! Tables of the measurements, for a person.
 
 use super::{Bench, Means, OfIsa};
 use crate::text::{Align, Table, grouped};
@@ -270,7 +270,7 @@ fn compared(means: &[&Means]) -> Vec<String> {
     for ratio in modes {
         let ratios: Vec<Option<f64>> = means.iter().map(|m| ratio(m)).collect();
         cells.extend(ratios.iter().map(|r| share(*r)));
-        // A share is one by the ratio.
+        // The speed of a mode divided by that of the first mode: the speed of QEMU cancels.
         let multiple = |r: &Option<f64>| Some(ratios[0]? / (*r)?);
         let multiples = ratios[1..].iter().map(multiple);
         cells.extend(multiples.map(|m| m.map_or("-".to_string(), |m| format!("{m:.2}"))));

@@ -55,7 +55,7 @@ pub struct SlurmArgs {
     /// The time limit of a part is this many times what the plan expects
     #[arg(long, value_name = "FACTOR", default_value_t = 3.0)]
     pub slack: f64,
-    /// How often what failed or is missing is planned and submitted again
+    /// Times that failed or missing pieces are planned and submitted again
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub again: u32,
     /// Each part works in a folder of its own below DIR on its node: the plan is copied there, and results are copied back

@@ -1,4 +1,4 @@
-//! What is said of a plan, a part, and a run that parts do.
+//! Messages about a plan, a part, and a run in parts.
 
 use std::io::Write;
 use std::path::Path;

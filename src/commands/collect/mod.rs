@@ -49,7 +49,7 @@ pub fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
             machine
         });
     let mut guest = program::guest_options(&args.subject.guest)?;
-    // The program runs several times; its output is not what is asked for here.
+    // The program runs several times. Its output is discarded.
     guest.stdout = Output::Discard;
     guest.stdin = program::repeated_stdin(&args.subject)?;
     let subject = &args.subject;

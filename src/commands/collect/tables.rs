@@ -11,7 +11,7 @@ use crate::cli::{CollectArgs, TablesKind};
 /// Members of a table that are printed in its line.
 const TOP: usize = 3;
 
-/// Whose tables the handlers write on a machine with so many hardware contexts.
+/// The tables that the handlers write on a machine with `contexts` hardware contexts.
 pub(super) fn asked(args: &CollectArgs, contexts: usize) -> Tables {
     let several = contexts > 1;
     let of = match args.tables {
@@ -54,7 +54,7 @@ pub(super) fn print<K: ProfileKey>(
     Ok(())
 }
 
-/// The same as JSON.
+/// The tables as JSON: weight and heaviest members of each.
 pub(super) fn json<K: ProfileKey>(
     tables: &[(String, Profile<K>)],
     name: &dyn Fn(&K) -> String,

@@ -84,7 +84,7 @@ pub struct CollectArgs {
     pub command: Vec<String>,
 }
 
-/// Which samples.
+/// Options that name a set of samples.
 #[derive(Debug, Args)]
 pub struct SetArgs {
     /// The folder of the database; several of stats and diff, the one before first (may be repeated)
@@ -98,18 +98,18 @@ pub struct SetArgs {
     pub program: Option<String>,
 }
 
-/// What of a database is reported.
+/// View of a database that is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum View {
     /// Samples by procedure, or with --by-image by image
     Prof,
     /// A procedure by instruction: frequency, cycles, why it stalls
     Calc,
-    /// Where the cycles go, of a procedure or of all
+    /// Causes of the cycles of a procedure, or of all
     Summary,
     /// Samples by source line
     Annotate,
-    /// How samples of procedures vary over sets: epochs of a database, or databases
+    /// Variation of procedures' samples over sets: epochs of a database, or databases
     Stats,
     /// The difference of two databases, by procedure
     Diff,
@@ -122,7 +122,7 @@ pub enum View {
 /// `hps dcpi report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// What is reported
+    /// View of the samples
     #[arg(
         long = "as",
         value_enum,
@@ -140,7 +140,7 @@ pub struct ReportArgs {
     /// Of stats: leave out procedures with less than this share of all samples
     #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
     pub least: f64,
-    /// How many lines to list, or of page, procedures to show by instruction [default: 20; of page, 10]
+    /// Lines to list, or of page, procedures to show by instruction [default: 20; of page, 10]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Of cfg and page: the file. A graph is a picture if the name ends with `.svg`, else in the language of Graphviz

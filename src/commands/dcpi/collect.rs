@@ -64,10 +64,11 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         let stop = NoEditor::run_chip(&mut core, step);
         left -= step;
         let is_over = stop != Stop::Limit || left == 0;
-        for ((plan, counts), total) in core.probe_mut().take_samples().iter().zip(&mut totals) {
+        let observer: &mut Observer = core.probe_mut().probe_mut();
+        for ((plan, counts), total) in observer.take_samples().iter().zip(&mut totals) {
             *total += counts.total();
             edges += counts.by_edge.values().sum::<u64>();
-            // That an event was sampled and not met is a result, too.
+            // An event without a sample is a result, too: its file says that it was sampled.
             if is_over || !counts.is_empty() {
                 database.add(&header(plan.event, plan.whole_period()), counts)?;
             }
@@ -106,7 +107,7 @@ fn exit_code(stop: Stop, process: &Process) -> u8 {
     }
 }
 
-/// What a counter that interrupts counts of an event.
+/// Event of the pipeline that the interrupting counter counts for an event of DCPI.
 fn counted(event: Event) -> anyhow::Result<hps_pipeline::pmu::Event> {
     use hps_pipeline::pmu::Event as Counted;
     Ok(Counted::named(match event {
@@ -119,8 +120,8 @@ fn counted(event: Event) -> anyhow::Result<hps_pipeline::pmu::Event> {
     })?)
 }
 
-/// Samples a run by interrupts that cost what they cost, and says what they did; the samples are in the order of the plans. Also gives why
-/// the run ended, and the program's process.
+/// Samples a run by interrupts, which the program pays for, and prints their statistics. Gives the samples in the order
+/// of the plans, why the run ended, and the program's process.
 fn charged(
     lab: Lab<'_, Timed<'_>, NoEditor>,
     args: &CollectArgs,

@@ -1,4 +1,4 @@
-//! What `hps dcpi --help` shows below the options.
+//! Texts that `hps dcpi --help` shows below the options.
 
 /// Examples of `hps dcpi`.
 pub const DCPI: &str = "\

@@ -143,7 +143,7 @@ fn named(args: &ReportArgs) -> anyhow::Result<Procedure> {
     )
 }
 
-/// Where cycles go, of the procedure that is named or of all.
+/// Cycles by cause, of the procedure that is named or of all.
 fn summary(args: &ReportArgs) -> anyhow::Result<Summary> {
     if args.procedure.is_some() {
         return Ok(Summary::of(&named(args)?));
@@ -176,7 +176,7 @@ fn procedures_of(folder: &Path, epochs: &[u32]) -> anyhow::Result<BTreeMap<Strin
     Ok(sum)
 }
 
-/// How samples vary over sets.
+/// Variation of samples over sets.
 fn stats(args: &ReportArgs) -> anyhow::Result<String> {
     let mut found = Vec::new();
     match &args.set.db[..] {

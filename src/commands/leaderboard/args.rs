@@ -18,7 +18,7 @@ pub struct LeaderboardArgs {
     /// without any, all programs that come with the project
     #[arg(value_name = "PROG")]
     pub programs: Vec<String>,
-    /// What profiles are of (may be repeated); without it all of them
+    /// Kind of the profiles (may be repeated); without it all kinds
     #[arg(long, value_enum)]
     pub kind: Vec<BoardKind>,
     /// List the profilers there are, with one line each, and stop
@@ -35,7 +35,7 @@ pub struct LeaderboardArgs {
     /// Machine
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,
-    /// How the machine is simulated
+    /// Core model
     #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
     pub core: CoreKind,
     /// Instruction set of the programs that come with the project (may be repeated); riscv64 if none is given
@@ -85,12 +85,12 @@ pub struct LeaderboardArgs {
     pub parts: PartArgs,
 }
 
-/// What the profiles of a leaderboard are of.
+/// Kinds of the profiles of a leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BoardKind {
-    /// Where cycles go: profilers that watch only
+    /// Time by instruction: profilers that watch only
     Time,
-    /// Where cycles go, with what interrupts, handlers and buffers cost
+    /// Time by instruction, with the costs of interrupts, handlers and buffers
     Collected,
     /// Hot methods: calls and back-edges by method
     Method,

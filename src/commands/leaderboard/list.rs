@@ -1,11 +1,11 @@
-//! `hps leaderboard --list`: what profilers there are.
+//! `hps leaderboard --list`: the profilers that are registered.
 
 use hps_experiments::leaderboard::{self, Cost};
 
 use super::args::LeaderboardArgs;
 use crate::text::{Align, Table};
 
-/// Lists them.
+/// Prints the profilers, or writes them as JSON.
 pub fn list(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     let all = leaderboard::all();
     args.json.write(&all)?;

@@ -29,21 +29,8 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     }
     args.jobs.apply()?;
     let machine = timed_machine(&args.machine, args.core)?;
-    let mut profilers = leaderboard::chosen(&args.with)?;
+    let profilers = leaderboard::chosen(&args.with)?;
     let kinds = kinds(args);
-    let (watching, charged) = (
-        wants(args, BoardKind::Time),
-        wants(args, BoardKind::Collected),
-    );
-    profilers.retain(|p| match p.passive() {
-        Some(_) => watching || charged,
-        None if p.observes() => charged,
-        None if p.has_shadows() || p.observes_calls() => kinds.contains(&ProfileKind::CallPair),
-        None => !kinds.is_empty(),
-    });
-    if profilers.is_empty() {
-        bail!("none of these profilers collects what --kind asks for");
-    }
     let compiling = match args.compile {
         true => Some(compiling(args)?),
         false => None,
@@ -58,12 +45,15 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
         samples: args.samples,
         phases: args.phases,
         bias: args.bias,
-        watching,
-        charged,
+        watching: wants(args, BoardKind::Time),
+        charged: wants(args, BoardKind::Collected),
         budget: args.budget,
         compiling: compiling.clone(),
     });
     let boards: Vec<Leaderboard> = boards.collect();
+    if boards.iter().all(Leaderboard::is_empty) {
+        bail!("none of these profilers collects what --kind asks for on this machine and core");
+    }
     let done = parts::carry_out(&args.parts, &args.out, |keep| {
         let mut records: Vec<UnitRecord> = Vec::new();
         for board in &boards {
@@ -148,7 +138,7 @@ fn compiling(args: &LeaderboardArgs) -> anyhow::Result<Compiling> {
     })
 }
 
-/// What a reader has to know of the numbers.
+/// Notes on the numbers, for the reader.
 fn notes(args: &LeaderboardArgs) -> Vec<String> {
     let mut notes = vec![format!(
         "Profilers that watch only take about {} samples in a run, at {} phases of a period of at least {} cycles.",

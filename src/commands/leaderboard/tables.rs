@@ -122,7 +122,7 @@ fn collected_table(entries: &[(&Entry, &Figures)]) -> String {
     text
 }
 
-/// What is said of a profiler that costs more than the budget.
+/// Remark on a profiler whose cost is above the budget.
 fn remark(entry: &Entry) -> String {
     match entry.within_budget {
         true => String::new(),

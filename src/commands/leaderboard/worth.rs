@@ -1,4 +1,4 @@
-//! What profiles are worth to a compiler, as text.
+//! Tables of the cycles that a compiler gains by each profile.
 
 use hps_experiments::leaderboard::compiled::{Figures, Worth};
 use hps_experiments::leaderboard::in_percent;

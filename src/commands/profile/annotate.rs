@@ -173,7 +173,7 @@ pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> a
             grouped(one.commits),
             format!("{:.2}", shown.cycles(units) / one.commits.max(1) as f64),
         ];
-        // What the profiler would say of the cycles of the run.
+        // Cycles of the run that the profiler gives to the instruction.
         let said = opinions.iter().map(|(weights, all)| {
             let weight = weights.get(&one.key).copied().unwrap_or(0);
             let cycles = weight as f64 / (*all).max(1) as f64 * shown.truth.exact.cycles as f64;

@@ -57,7 +57,7 @@ impl Shown<'_> {
         match self.map.find(pc) {
             Some(at) => {
                 let f = &self.map.functions()[at];
-                // A part that lies elsewhere has a symbol of its own.
+                // A part of a function outside of its range, such as a cold part, has a symbol of its own.
                 let part = || self.symbols.function_at(pc);
                 let (name, begin) = match part().filter(|_| !(f.entry..f.end).contains(&pc)) {
                     Some(part) => (&part.name, part.addr),
@@ -88,7 +88,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     let machine = timed_machine(&args.machine, args.core)?;
     let mut guest = program::guest_options(&args.subject.guest)?;
     guest.stdin = program::repeated_stdin(&args.subject)?;
-    // The program's output is not what is asked for here.
+    // The command prints the profile. The program's output is discarded.
     guest.stdout = Output::Discard;
     let periods = periods(args, &profilers)?;
     let samplers = profilers.iter().zip(&periods);
@@ -107,7 +107,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
             true => Detail::Units,
             false => Detail::Rows,
         }),
-        // What is exported tells of phases, too, where one context has them.
+        // Exports have phases, too, where one context has them.
         timeline: args.timeline || (is_kept && has_one_context),
         samplers: samplers.collect(),
         program: args.process,
@@ -201,7 +201,7 @@ fn followed(
     }
 }
 
-/// How the program was run.
+/// Way in which the program was run.
 enum Run {
     /// Profilers only watched.
     Watched(Box<Truth<NoEditor>>),
@@ -287,9 +287,13 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         1 => ran.instructions(),
         _ => exact.commits,
     };
+    let root = match &ran.provenance.root_hash {
+        Some(hash) => format!(" under root {}", &hash[..12]),
+        None => String::new(),
+    };
     writeln!(
         out,
-        "{} ({}, {}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
+        "{} ({}{root}, {}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
         ran.provenance.program,
         &ran.provenance.program_hash[..12],
         ran.provenance.isa,
@@ -353,7 +357,7 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What most cycles of a stack were spent on, commits aside, if it is a hundredth of them.
+/// The largest use of a stack's units other than commits, if it is at least a hundredth of all units.
 pub(super) fn mostly(stack: &Stack) -> String {
     match stack.mostly() {
         Some((spent, units)) if units * 100 >= stack.units() => {
@@ -364,7 +368,7 @@ pub(super) fn mostly(stack: &Stack) -> String {
     }
 }
 
-/// What a profiler found, and how far that is from the truth.
+/// Shares of a profiler, and their distance from the truth.
 pub(super) struct Opinion<'a> {
     pub sampled: &'a Sampled,
     /// The share of time that it gives to the wrong member, by level.
@@ -372,7 +376,7 @@ pub(super) struct Opinion<'a> {
 }
 
 impl Opinion<'_> {
-    /// What its period counts.
+    /// Unit of the profiler's period.
     pub fn unit(&self) -> &'static str {
         match self.sampled.period.unit {
             Unit::Cycles => "cycles",
@@ -382,7 +386,8 @@ impl Opinion<'_> {
     }
 }
 
-/// How far each profiler is from the truth: of a run that pays for it, from that of the program's own cycles.
+/// Distance of each profiler from the truth. The truth for a run that pays for the profiler is the profile of the
+/// program's own cycles.
 fn opinions<'a>(shown: &Shown<'a>, run: &Run) -> Vec<Opinion<'a>> {
     if shown.truth.sampled.is_empty() {
         return Vec::new();
@@ -441,7 +446,7 @@ fn opinion_table(opinions: &[Opinion<'_>], out: &mut impl Write) -> anyhow::Resu
     Ok(())
 }
 
-/// What is missing in the profile, and why.
+/// Notes on what is missing in the profile, and why.
 fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
     if shown.map.is_incomplete() {
         writeln!(

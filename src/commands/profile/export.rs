@@ -10,7 +10,7 @@ use crate::export::{self, Export};
 
 /// Bytes that a file may have.
 const MOST_BYTES: u64 = 50_000_000;
-/// Stacks are not shortened to fewer frames than these together: the size of the file has another reason.
+/// Least frames of all stacks together. A file that is too large with so few frames has another reason.
 const LEAST_FRAMES: usize = 10_000;
 
 /// Writes the files.
@@ -22,7 +22,7 @@ pub(super) fn write(shown: &Shown<'_>, exports: &[Export]) -> anyhow::Result<()>
     exports.iter().try_for_each(|export| shorten(shown, export))
 }
 
-/// Writes a file again that is too large, with shorter stacks.
+/// Rewrites a file that is too large, with shorter stacks.
 fn shorten(shown: &Shown<'_>, export: &Export) -> anyhow::Result<()> {
     let path = export.path().display();
     let mut frames = MOST_FRAMES;
@@ -36,7 +36,7 @@ fn shorten(shown: &Shown<'_>, export: &Export) -> anyhow::Result<()> {
             bytes / 1_000_000,
             MOST_BYTES / 1_000_000
         );
-        // A tenth less than is left, since the parts of a file do not all shrink with its stacks.
+        // The limit is a tenth below the proportional one, since the parts of a file do not all shrink with its stacks.
         let fewer = frames as u128 * u128::from(MOST_BYTES) / u128::from(bytes) * 9 / 10;
         frames = (fewer as usize).max(LEAST_FRAMES);
         export::write(&profile(shown, frames), std::slice::from_ref(export))?;

@@ -103,6 +103,7 @@ pub(super) fn document(
         "program": ran.provenance.program,
         "arguments": ran.provenance.args,
         "program_hash": ran.provenance.program_hash,
+        "root_hash": ran.provenance.root_hash,
         "isa": ran.provenance.isa.name(),
         "seed": ran.provenance.seed,
         "machine": machine.map(|m| &m.config.name),

@@ -11,7 +11,7 @@ use crate::saved::SavedProfiles;
 /// Bytes that the file of calling contexts may have.
 const MOST_BYTES: u64 = 49_000_000;
 
-/// Writes them all into a folder.
+/// Writes the exact profiles into a folder.
 pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
     let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
     let configuration = json!({

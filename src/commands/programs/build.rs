@@ -16,7 +16,7 @@ use crate::cli::SuiteBuildArgs;
 use crate::text::{Align, Table, grouped, print};
 use crate::{host, progress};
 
-/// What became of a program on an instruction set.
+/// Outcome of building a program for an instruction set.
 struct Outcome {
     name: &'static str,
     isa: &'static str,
@@ -180,7 +180,7 @@ fn compare(built: &Built, isa: Isa) -> anyhow::Result<u64> {
     Ok(ran.instructions())
 }
 
-/// What a program prints under QEMU.
+/// Standard output of a program under QEMU.
 fn under_qemu(built: &Built, isa: Isa) -> anyhow::Result<Vec<u8>> {
     let Some(qemu) = host::qemu(isa) else {
         bail!(

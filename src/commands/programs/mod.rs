@@ -31,7 +31,7 @@ struct Listed {
     measured: Option<Measured>,
 }
 
-/// What a run was.
+/// Counts of a run.
 #[derive(Debug, Serialize)]
 struct Measured {
     size: &'static str,

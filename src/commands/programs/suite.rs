@@ -21,7 +21,7 @@ struct Listed {
     description: &'static str,
     license: &'static str,
     isa: &'static str,
-    /// How it is run, if it is built.
+    /// The executable and its command line, if it is built.
     built: Option<Built>,
     /// With `--measure`.
     #[serde(skip_serializing_if = "Option::is_none")]

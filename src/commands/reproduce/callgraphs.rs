@@ -43,7 +43,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     tell(&claims, &files, &records)
 }
 
-/// What a reader has to know of the numbers.
+/// Notes on the numbers, for the reader.
 fn notes(limit: u64) -> Vec<String> {
     vec![
         format!(

@@ -89,7 +89,7 @@ fn measured<T>(
     Ok(done)
 }
 
-/// What was measured for each instruction set, as a paper looks at it, and the claims held against it.
+/// The view of a paper on the measurements of each instruction set, and the paper's claims judged by them.
 fn by_isa<View>(
     programs: &[Program],
     view: impl Fn(&str) -> View,
@@ -152,7 +152,7 @@ fn failed(failures: &[(String, &str)]) -> u8 {
     u8::from(!failures.is_empty())
 }
 
-/// What a reader has to know of the numbers.
+/// Notes on the numbers, for the reader.
 fn notes(core: CoreKind, outcome: &hps_experiments::Outcome) -> Vec<String> {
     let mut notes = vec![
         intervals(outcome),
@@ -164,7 +164,7 @@ fn notes(core: CoreKind, outcome: &hps_experiments::Outcome) -> Vec<String> {
     notes
 }
 
-/// What numbers have confidence intervals, in words.
+/// Note that says which numbers have confidence intervals.
 fn intervals(outcome: &hps_experiments::Outcome) -> String {
     let coverage = hps_experiments::studies::coverage::NAME;
     let others = outcome.records.iter().filter(|r| r.study != coverage);

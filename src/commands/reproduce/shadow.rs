@@ -65,7 +65,7 @@ fn chips(args: &ReproduceArgs, is_short: bool) -> anyhow::Result<Vec<TimedMachin
     machines.collect()
 }
 
-/// What a reader has to know of the numbers.
+/// Notes on the numbers, for the reader.
 fn notes(args: &ReproduceArgs) -> Vec<String> {
     let mut notes = vec![
         "What the program takes was timed from its first instruction to its last, without shadows. What shadows cost it is \

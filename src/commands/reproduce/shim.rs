@@ -43,7 +43,7 @@ fn limit(size: Size) -> u64 {
     }
 }
 
-/// How often the program of two phases goes through both.
+/// Times that the program of two phases goes through both.
 fn rounds(size: Size) -> u64 {
     match size {
         Size::Small => 20,
@@ -58,7 +58,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let programs = programs::programs(args)?;
     let isas = isas(&programs);
     let producers: Result<Vec<_>, _> = isas.iter().map(|isa| ShimStudy::producer(*isa)).collect();
-    // They are of a program of the evaluation, and say nothing of one's own.
+    // The phases are those of the evaluation's own program. They say nothing of a program of the user's.
     let with_phases = !args.programs.has_own() && isas.contains(&Isa::Riscv64);
     let phases = with_phases.then(|| phases::program(Extent::of(rounds(args.size))));
     let study = ShimStudy {
@@ -89,7 +89,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     tell(&claims, &files, &records)
 }
 
-/// What a reader has to know of the numbers.
+/// Notes on the numbers, for the reader.
 fn notes(study: &ShimStudy) -> Vec<String> {
     vec![
         format!(

@@ -48,7 +48,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     tell(&claims, &files, &records)
 }
 
-/// What a reader has to know of the numbers.
+/// Notes on the numbers, for the reader.
 fn notes(args: &ReproduceArgs) -> Vec<String> {
     let mut notes = vec![format!(
         "Policies take about {} samples in a run, fewer in short ones, at {} phases of the period.",

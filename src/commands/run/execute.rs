@@ -8,7 +8,7 @@ use hps_lab::{
     Functional, FunctionalLoop, Install, Lab, LabError, Productions, Provenance, TimedLoop,
     TimedMachine, Timing,
 };
-use hps_pipeline::core::{CoreStats, Counted, CpiStack};
+use hps_pipeline::core::{CoreStats, Counted, CpiStack, StagesProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::{ContendedLine, MemoryStats};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
@@ -18,19 +18,19 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 use hps_sim_core::symbols::CodeWatch;
 
-/// What a timed run is asked for.
+/// Results that a run is asked for, beside the program's own.
 pub struct Order {
     /// CPI stacks by function.
     pub by_function: bool,
     /// An empty pipeline log to fill.
     pub trace: Option<KanataLog>,
-    /// Only units of the run are timed.
+    /// The plan of the units, in a run with sampled timing.
     pub sampling: Option<SamplingPlan>,
-    /// Threads for that.
+    /// Threads for sampled timing.
     pub jobs: usize,
 }
 
-/// What a run left behind.
+/// Results of a run.
 pub struct Ran {
     /// Why it ended.
     pub stop: Stop,
@@ -40,17 +40,17 @@ pub struct Ran {
     pub retired: RetiredCounts,
     /// Host time from the first to the last simulated instruction; loading is not part of it.
     pub host_seconds: f64,
-    /// What determined the run.
+    /// Provenance: program, seed and machine, which determine the run.
     pub provenance: Provenance,
-    /// What the pipeline counted, in a timed run.
+    /// Counters of the pipeline, in a timed run.
     pub timed: Option<Timed>,
-    /// What was measured, in a run with sampled timing.
+    /// The measured units, in a run with sampled timing.
     pub samples: Option<(SamplingPlan, Samples)>,
-    /// What the DISE engine counted.
+    /// Counters of the DISE engine.
     pub dise: Option<DiseStats>,
 }
 
-/// What the pipeline counted.
+/// Counters of the pipeline.
 pub struct Timed {
     /// The core.
     pub core: CoreStats,
@@ -58,7 +58,7 @@ pub struct Timed {
     pub memory: MemoryStats,
     /// Commit slots by owner.
     pub cpi: CpiStack,
-    /// Each core, if there are several; the others here are their sums.
+    /// Each context, if there are several; the other counters here are then sums over contexts.
     pub contexts: Vec<Counted>,
     /// The lines for which cores contended, if asked for.
     pub contended: Vec<ContendedLine>,
@@ -71,7 +71,7 @@ pub struct Timed {
 /// Runs a program, timed if there is a machine, with productions in the decode stage if there are any.
 ///
 /// # Errors
-/// What cannot be run so.
+/// An error if the program cannot be run with these settings.
 pub fn execute<'a>(
     lab: Lab<'a>,
     machine: Option<&'a TimedMachine>,
@@ -124,19 +124,13 @@ fn edited<'a, I: Install<Editor: ExecutedLoop>>(
 }
 
 /// An editor whose loops are compiled for every way to run a program.
-trait ExecutedLoop:
-    FunctionalLoop<NoProbe>
-    + TimedLoop<NoProbe>
-    + TimedLoop<FunctionStacks>
-    + TimedLoop<(KanataLog, FunctionStacks)>
-{
-}
+trait ExecutedLoop: FunctionalLoop<NoProbe> + TimedLoop<NoProbe> + TimedLoop<StagesProbe> {}
 
 impl ExecutedLoop for NoEditor {}
 impl ExecutedLoop for DiseEngine {}
 
 impl Ran {
-    /// What runs of all modes leave behind, with the probe and what was learned of time apart.
+    /// Results that runs of all modes share. The probe and the result of timing are returned beside them.
     fn of<E, P, T>(
         ran: hps_lab::Ran<E, P, T>,
         dise: impl FnOnce(&E) -> Option<DiseStats>,

@@ -1,4 +1,4 @@
-//! What is said of a guest that faulted.
+//! Messages about a guest that faulted.
 
 use hps_dise::ProductionSet;
 use hps_lab::{place, stop_reason};
@@ -80,7 +80,7 @@ fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>)
     text
 }
 
-/// What the user can do about a fault whose cause is known.
+/// Advice to the user about a fault whose cause is known.
 fn advice(trap: &Trap, image: &ProgramImage) -> Option<&'static str> {
     let function = image.symbols.function_at(trap.pc)?;
     match trap.cause {
@@ -97,7 +97,7 @@ fn advice(trap: &Trap, image: &ProgramImage) -> Option<&'static str> {
     }
 }
 
-/// What went wrong; of a program that the operating system layer stopped, its reason.
+/// Cause of the fault; for a program that the operating system layer stopped, the layer's reason.
 pub fn cause(trap: &Trap, process: &Process) -> String {
     match stop_reason(trap, process) {
         Some(reason) => reason.to_string(),

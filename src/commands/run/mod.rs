@@ -63,7 +63,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .warnings_to(|text| say!("hps: warning: {text}"))
         .naming_contention(args.stats || args.json.json.is_some())
         .limit(args.max_instructions.unwrap_or(u64::MAX));
-    // What cannot begin leaves the files of an earlier run alone.
+    // The program is loaded before any file is made: a run that cannot begin leaves the files of an earlier run alone.
     lab.subject().load()?;
     let lab = match program::region_length(&args.region, lab.subject())? {
         Some(instructions) => lab.limit(instructions),
@@ -116,7 +116,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 /// Fewer units than these say little.
 const FEW_UNITS: u64 = 50;
 
-/// How the run is sampled. Nothing is known of its length; a period that is given is kept to.
+/// The sampling plan. It suits any length of the run; a period that is given is kept to.
 fn sampling(args: &RunArgs) -> SamplingPlan {
     let whole = SamplingPlan::for_any_length();
     let plan = SamplingPlan {
@@ -229,7 +229,7 @@ fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
     Ok(BufWriter::new(file))
 }
 
-/// Where a pipeline log goes: `-` is standard output.
+/// Opens the file of a pipeline log; `-` is standard output.
 fn create_trace(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     if path == Path::new("-") {
         return Ok(Box::new(BufWriter::new(text::out())));

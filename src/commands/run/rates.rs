@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::execute::Timed;
 use crate::text::ratio;
 
-/// How far the cycles of the instruction-driven core may be off, since it asks caches in program order: estimates, as shares
-/// of all cycles.
+/// Estimated error of the instruction-driven core's cycles, as shares of all cycles. The core accesses caches in
+/// program order.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Doubt {
     /// Cycles of misses on lines that accesses of later cycles had evicted.
@@ -21,7 +21,7 @@ pub struct Doubt {
 }
 
 impl Doubt {
-    /// That of a run.
+    /// The estimate for a run.
     pub fn of(timed: &Timed) -> Doubt {
         let disorder = &timed.memory.disorder;
         let share = |cycles: u64| ratio(cycles, timed.core.cycles);
@@ -91,7 +91,7 @@ pub fn rates(timed: &Timed) -> BTreeMap<&'static str, f64> {
     ])
 }
 
-/// Each core has such a bus, and a first context.
+/// Number of buses between levels 1 and 2: one for each core, and so for each context that is the first of its core.
 fn buses(contexts: &[Counted]) -> u64 {
     let first = contexts.iter().filter(|one| one.context.context == 0);
     (first.count() as u64).max(1)

@@ -28,17 +28,19 @@ pub struct Statistics {
     pub version: &'static str,
     /// The program as it was named.
     pub program: String,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
     /// SHA-256 of its file.
     pub program_hash: String,
+    /// SHA-256 of the lock file of the program's root; null without one.
+    pub root_hash: Option<String>,
     /// Instruction set.
     pub isa: &'static str,
     /// `functional`, `timed` or `sampled` (timed in units: see `sampling`).
     pub mode: &'static str,
-    /// How the machine was simulated: by `cycle` or by `instruction`; null in a functional run.
+    /// Core model: `cycle` or `instruction`; null in a functional run.
     pub core_driven_by: Option<&'static str>,
-    /// How far the cycles may be off, by an estimate, where the machine was simulated by instruction.
+    /// Estimated error of the cycles, where the machine was simulated by instruction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
     /// Seed of the randomness that the program saw.
@@ -49,12 +51,12 @@ pub struct Statistics {
     pub cycles: Option<u64>,
     /// Instructions a cycle; null in a functional run. Of the units, if timing was sampled.
     pub ipc: Option<f64>,
-    /// What sampled timing measured.
+    /// Results of sampled timing.
     pub sampling: Option<SamplingDocument>,
     /// Processes that the program was, if it made others. All counts are of all of them together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
-    /// What each program of these processes has used of the contexts, if there were others.
+    /// Use of the contexts by each program of these processes, if there were others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramDocument>,
     /// Pages that processes have copied because they wrote to them while they shared them with others, if there were
@@ -71,7 +73,7 @@ pub struct Statistics {
     pub end: End,
     /// All completed instructions by origin.
     pub retired: Retired,
-    /// What the operating system layer warned of.
+    /// Warnings of the operating system layer.
     pub warnings: Vec<String>,
     /// The machine; null in a functional run.
     pub machine: Option<MachineDocument>,
@@ -95,11 +97,11 @@ pub struct Statistics {
     pub dise: Option<DiseDocument>,
 }
 
-/// What a program has used of the contexts, of a run with several processes. A `fork` begins one, and so does an
+/// Use of the contexts by one program, in a run with several processes. A `fork` begins a program, and so does an
 /// `execve`.
 #[derive(Debug, Serialize)]
 pub struct ProgramDocument {
-    /// Its number, as in `hps profile --process`.
+    /// The number of the program, as in `hps profile --process`.
     pub number: usize,
     /// The number of its process.
     pub pid: u32,
@@ -109,23 +111,23 @@ pub struct ProgramDocument {
     pub instructions: u64,
     /// Cycles of contexts on which it was; null in a functional run.
     pub cycles: Option<u64>,
-    /// Its branches, jumps, calls and returns, and those of them that were mispredicted; 0 where the machine does not
-    /// count them for each thread.
+    /// Branches, jumps, calls and returns of the program, and those of them that were mispredicted; 0 where the machine
+    /// does not count them for each thread.
     pub branch_events: u64,
     /// See `branch_events`.
     pub branch_mispredicted_events: u64,
-    /// Loads of the level 1 data cache, and those that missed; 0 likewise.
+    /// Loads of the level 1 data cache, and those that missed; 0 where the machine does not count them for each thread.
     pub l1d_read_events: u64,
     /// See `l1d_read_events`.
     pub l1d_read_miss_events: u64,
 }
 
 impl ProgramDocument {
-    /// All of a run, which has completed so many instructions.
+    /// All programs of a run, which has completed `instructions` instructions.
     fn all(ran: &Ran, instructions: u64) -> Vec<ProgramDocument> {
         let (process, timed) = (&ran.process, ran.timed.as_ref());
         let first = ran.provenance.program.as_str();
-        // What a context has counted since the last system call is known where there is one.
+        // Counts of a context since its last system call are known only if there is one context.
         let end = match timed {
             Some(timed) if !timed.contexts.is_empty() => process.thread.hart.counters,
             _ => GuestCounters {
@@ -180,7 +182,7 @@ pub struct SamplingDocument {
 }
 
 impl SamplingDocument {
-    /// None if no unit was measured.
+    /// `None` if no unit was measured.
     fn new(
         machine: &MachineConfig,
         plan: &SamplingPlan,
@@ -212,15 +214,15 @@ impl SamplingDocument {
 pub enum End {
     /// The program ended.
     Exit,
-    /// It reached the limit of instructions.
+    /// The run reached the limit of instructions.
     Limit,
-    /// It faulted.
+    /// The program faulted.
     Fault {
-        /// What was wrong.
+        /// The fault, in words.
         cause: String,
         /// Address of the instruction.
         pc: String,
-        /// Its encoding.
+        /// Encoding of the instruction.
         encoding: String,
         /// The instruction.
         disassembly: String,
@@ -245,9 +247,9 @@ pub struct Retired {
 /// A machine as it was resolved.
 #[derive(Debug, Serialize)]
 pub struct MachineDocument {
-    /// Its name.
+    /// Name of the machine.
     pub name: String,
-    /// Same for machines that cannot differ in a cycle: see [`hps_lab::fingerprint`].
+    /// Equal for machines that cannot differ in a cycle: see [`hps_lab::fingerprint`].
     pub fingerprint: String,
     /// Every key.
     pub configuration: MachineConfig,
@@ -256,7 +258,7 @@ pub struct MachineDocument {
 /// A CPI stack. The slots sum to `commit_width * cycles`, for each of the contexts that they are of.
 #[derive(Debug, Serialize)]
 pub struct Stack {
-    /// How many contexts of a chip the slots and the cycles are of together, if there are several.
+    /// Contexts of a chip whose slots and cycles are summed here, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contexts: Option<usize>,
     /// Slots of a cycle; null for all cores of a chip together that commit different numbers of instructions in one.
@@ -274,28 +276,28 @@ pub struct Stack {
 pub struct Part {
     /// The owner.
     pub cause: &'static str,
-    /// Its commit slots.
+    /// Commit slots of the owner.
     pub slots: u64,
     /// `slots / commit_width`, or the sum of that of all cores.
     pub cycles: f64,
-    /// Its cycles per instruction of the program; of several contexts, those of each in the mean, so that all parts sum to
-    /// the cycles of the run per instruction.
+    /// Cycles of the owner per instruction of the program. With several contexts it is the mean over contexts, so that
+    /// all parts sum to the cycles of the run per instruction.
     pub cpi: f64,
 }
 
-/// What one context of several has counted.
+/// Counters of one context of several.
 #[derive(Debug, Serialize)]
 pub struct CoreDocument {
     /// The core that it is of, from 0.
     pub number: u16,
-    /// Which of the contexts of that core it is, from 0.
+    /// Number of the context on its core, from 0.
     pub context: u16,
-    /// Its counters.
+    /// Counters of the context.
     pub core: CoreStats,
-    /// Counters of its core's caches, TLBs and buses, with the first context of the core; those of what it shares count
-    /// for all cores.
+    /// Counters of the core's caches, TLBs and buses, in the core's first context; those of shared caches and buses
+    /// count for all cores.
     pub memory: BTreeMap<&'static str, u64>,
-    /// Its cycles by cause.
+    /// Cycles of the context by cause.
     pub cpi_stack: Stack,
 }
 
@@ -317,11 +319,11 @@ impl CoreDocument {
 pub struct FunctionDocument {
     /// The function.
     pub function: String,
-    /// Its address.
+    /// Address of the function.
     pub entry: String,
-    /// Its slots of all slots.
+    /// Slots of the function as a share of all slots.
     pub share: f64,
-    /// Its cycles by cause.
+    /// Cycles of the function by cause.
     pub stack: Stack,
 }
 
@@ -334,7 +336,7 @@ pub struct DiseDocument {
     pub constants: BTreeMap<String, i64>,
     /// Sizes and costs.
     pub configuration: DiseConfig,
-    /// What it counted, wrong paths included.
+    /// Counters of the engine, wrong paths included.
     pub stats: DiseStats,
 }
 
@@ -342,7 +344,7 @@ pub struct DiseDocument {
 pub struct WithProductions {
     /// The files.
     pub files: Vec<String>,
-    /// What was loaded.
+    /// The loaded productions.
     pub productions: Productions,
 }
 
@@ -380,6 +382,7 @@ impl Statistics {
             program: from.program.clone(),
             arguments: from.args.get(1..).unwrap_or_default().to_vec(),
             program_hash: from.program_hash.clone(),
+            root_hash: from.root_hash.clone(),
             isa: from.isa.name(),
             mode: match (timed, samples) {
                 (Some(_), _) => "timed",
@@ -505,7 +508,7 @@ impl Stack {
         whole.of_contexts(cores.len(), instructions)
     }
 
-    /// This stack, whose slots and cycles are of so many contexts together.
+    /// This stack as the sum of `contexts` contexts.
     fn of_contexts(mut self, contexts: usize, instructions: u64) -> Self {
         if contexts > 1 {
             self.contexts = Some(contexts);
@@ -545,53 +548,4 @@ fn by_function(timed: &Timed, width: u64, instructions: u64) -> Option<Vec<Funct
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_parts_of_a_stack_sum_to_the_whole() {
-        let mut stack = CpiStack::default();
-        for (at, cause) in Cause::ALL.into_iter().enumerate() {
-            stack.add(cause, 3 * at as u64 + 1);
-        }
-        let document = Stack::new(&stack, 4, 100);
-        assert_eq!(
-            document.parts.iter().map(|p| p.slots).sum::<u64>(),
-            document.total_slots
-        );
-        let cycles: f64 = document.parts.iter().map(|p| p.cycles).sum();
-        assert!((cycles - document.total_cycles).abs() < 1e-9);
-        assert_eq!(document.parts.len(), Cause::ALL.len());
-    }
-
-    /// 10 cycles of a core that commits four instructions in each, and 10 of one that commits two.
-    #[test]
-    fn cycles_of_cores_that_differ_are_summed_by_core() {
-        let [mut wide, mut narrow] = [CpiStack::default(); 2];
-        wide.add(Cause::Base, 30);
-        wide.add(Cause::Frontend, 10);
-        narrow.add(Cause::Base, 4);
-        narrow.add(Cause::Frontend, 16);
-        let counted = |cpi| Counted {
-            context: hps_pipeline::core::ContextId::FIRST,
-            stats: CoreStats::default(),
-            cpi,
-            memory: hps_pipeline::memsys::MemoryStats::default(),
-        };
-        let cores = [
-            CoreDocument::new(&counted(wide), 4),
-            CoreDocument::new(&counted(narrow), 2),
-        ];
-        wide.merge(&narrow);
-        let whole = Stack::of_chip(&wide, 4, &cores, 34);
-        assert_eq!((whole.contexts, whole.commit_width), (Some(2), None));
-        assert!(whole.total_slots == 60 && (whole.total_cycles - 20.0).abs() < 1e-9);
-        let base = &whole.parts[0];
-        assert_eq!((base.cause, base.slots), ("base", 34));
-        assert!((base.cycles - (30.0 / 4.0 + 4.0 / 2.0)).abs() < 1e-9);
-        assert!((base.cpi - 9.5 / 2.0 / 34.0).abs() < 1e-9);
-        assert!((whole.cpi(34) - 10.0 / 34.0).abs() < 1e-9);
-        let alike = Stack::of_chip(&wide, 4, &cores[..1], 34);
-        assert_eq!(alike.commit_width, Some(4));
-    }
-}
+mod tests;

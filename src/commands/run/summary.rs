@@ -136,7 +136,7 @@ fn head(s: &Statistics) -> String {
     out
 }
 
-/// What each core, or each context of cores with several, did.
+/// A table of the cores, or of their contexts where cores have several.
 fn by_core(statistics: &Statistics) -> String {
     if statistics.cores.is_empty() {
         return String::new();
@@ -173,7 +173,7 @@ fn by_core(statistics: &Statistics) -> String {
     format!("\n{}", table.render())
 }
 
-/// What each program of several processes did.
+/// A table of the programs, in a run with several processes.
 fn by_program(statistics: &Statistics) -> String {
     if statistics.programs.is_empty() {
         return String::new();

@@ -27,7 +27,7 @@ pub enum ShadowCommand {
     Policy(PolicyArgs),
 }
 
-/// Where shadows run.
+/// Place where shadows run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ShadowsOn {
     /// On processors of their own.
@@ -57,20 +57,21 @@ pub struct SimulateArgs {
     /// Shadows one behind the other: they see the whole run. Nothing is charged; on the chip, the program waits for contexts
     #[arg(long, conflicts_with_all = ["load", "period_ns", "by_phase", "converge"])]
     pub end_to_end: bool,
-    /// Where shadows run: host, on processors of their own, with costs charged by keys; chip, on other contexts of the
-    /// machine, which share its caches and buses: what that costs is measured (--core cycle --machine cmp-4 or smt-2)
+    /// Place where shadows run: host, on processors of their own, with costs charged by keys; chip, on other contexts
+    /// of the machine, which share its caches and buses, so that this sharing is measured (--core cycle --machine cmp-4
+    /// or smt-2)
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = ShadowsOn::Host)]
     pub shadows_on: ShadowsOn,
     /// Look for hot data streams, too
     #[arg(long)]
     pub streams: bool,
-    /// What becomes of system calls: paper, strict, pretend, or a file
+    /// Policy of system calls: paper, strict, pretend, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     pub policy: String,
     /// A file with costs; what it leaves out has its default
     #[arg(long, value_name = "FILE")]
     pub costs: Option<PathBuf>,
-    /// How much slower instrumented code runs than the program
+    /// Slowdown of instrumented code, as a factor of the program's time
     #[arg(long, value_name = "FACTOR")]
     pub slowdown: Option<f64>,
     /// Values that a table holds for each instruction
@@ -89,7 +90,7 @@ pub struct SimulateArgs {
     /// The machine on which the program is timed
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,
-    /// How the machine is simulated
+    /// Core model
     #[arg(long, value_enum, default_value_t = CoreKind::Instruction)]
     pub core: CoreKind,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use hps_pipeline::core::Cause;
 
 use crate::text::{Align, Table, grouped};
 
-/// What a run with shadows on the chip takes, beside what keys charge for shadows on the host.
+/// A table of costs: of a run with shadows on the chip, beside the costs that keys charge for shadows on the host.
 pub(super) fn costs(
     (outcome, chip): (&ShadowOutcome<'_>, &OnChip),
     alone: &Alone,
@@ -93,7 +93,8 @@ fn mean(sum: u64, count: u64) -> String {
     }
 }
 
-/// Where the cycles of the parent went, and what its core and the shared levels counted, without shadows and with them.
+/// A table of the parent's cycles by cause, and of the counters of its core and the shared levels, without shadows and
+/// with them.
 pub(super) fn causes(alone: &ChipRun, with: &ChipRun) -> Table {
     let mut table = Table::new(&[
         ("of the parent's core", Align::Left),
@@ -121,7 +122,7 @@ pub(super) fn causes(alone: &ChipRun, with: &ChipRun) -> Table {
     table
 }
 
-/// What is counted, and how a run tells it.
+/// A counter: its name, and its value in a run.
 type Event = (&'static str, fn(&ChipRun) -> u64);
 
 const EVENTS: &[Event] = &[

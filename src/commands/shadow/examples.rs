@@ -1,4 +1,4 @@
-//! What `hps shadow --help` shows below the options.
+//! Texts that `hps shadow --help` shows below the options.
 
 /// Examples of `hps shadow`.
 pub const SHADOW: &str = "\

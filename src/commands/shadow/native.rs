@@ -61,7 +61,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     if args.perfect {
         let perfect = perfect(&request, &library)?;
         session.whole = perfect.whole;
-        // With no shadow nobody else has read where the program's code lies.
+        // A run without shadows has not read the places of the program's code: they come from the perfect profile.
         session.symbols.add(perfect.symbols);
     }
     let cost = args
@@ -149,7 +149,7 @@ fn save(session: &Session, folder: &Path, program: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the report says in its first table: names, texts, numbers.
+/// Rows of the report's first table: names, texts, numbers.
 struct Facts(Vec<(&'static str, String, f64)>);
 
 impl Facts {

@@ -23,13 +23,13 @@ pub struct RunArgs {
     /// Processor time of the program between two signals of the monitor; the kernel rounds it up to its tick
     #[arg(long = "period", value_name = "TIME", default_value = "4ms", value_parser = nanoseconds)]
     pub period_ns: f64,
-    /// What becomes of system calls: paper, strict, pretend, or a file
+    /// Policy of system calls: paper, strict, pretend, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     pub policy: String,
     /// Kill shadows that live longer, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub longest: f64,
-    /// No shadows: the program itself runs instrumented, from start to end
+    /// Run the program itself instrumented from start to end, without shadows
     #[arg(long, conflicts_with_all = ["load", "max_overhead", "period_ns", "end_to_end", "perfect", "runs"])]
     pub full: bool,
     /// The program itself runs instrumented, and a shadow begins wherever one ends: they see the whole run

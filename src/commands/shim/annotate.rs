@@ -111,7 +111,7 @@ fn disassembler() -> CsResult<Capstone> {
     Capstone::new().arm64().mode(mode).build()
 }
 
-/// Addresses and texts of the instructions of this host's processor. Bytes that are none are shown as data.
+/// Addresses and texts of the instructions of this host's processor. Bytes without an instruction are shown as data.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn disassembled(code: &Code) -> anyhow::Result<Vec<(u64, String)>> {
     let capstone = disassembler();

@@ -41,7 +41,7 @@ pub enum ShimCommand {
     Machine,
 }
 
-/// Where the observer sits.
+/// Place of the observer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Seat {
     /// On another core
@@ -53,7 +53,7 @@ pub enum Seat {
 /// `hps shim simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// Where the observer sits: on the program's core, or on another one [default: smt; cmp with --calls]
+    /// Place of the observer: on the program's core, or on another one [default: smt; cmp with --calls]
     #[arg(long, value_enum)]
     pub placement: Option<Seat>,
     /// Find calls: by the tag stack (stack-2, stack-10, stack-full), by a ring of calls (pairs-1k, pairs-8k, pairs-128k,
@@ -114,10 +114,10 @@ fn collector(name: &str) -> Result<Collector, String> {
     })
 }
 
-/// Who runs where.
+/// Processors of the program and the observer.
 #[derive(Debug, Args, Clone, Default)]
 pub struct PlaceArgs {
-    /// Where the observer sits; chosen if not given
+    /// Place of the observer; chosen if not given
     #[arg(long, value_enum)]
     pub placement: Option<Seat>,
     /// The observer's CPU
@@ -138,7 +138,7 @@ fn cpus(text: &str) -> Result<Cpus, String> {
         .ok_or_else(|| "a list of CPUs is numbers and ranges: 0-3,6".to_owned())
 }
 
-/// How samples are taken.
+/// Options of sampling.
 #[derive(Debug, Args, Clone)]
 pub struct SampleArgs {
     /// From sample to sample: `fast`, `pause:N` (pause instructions), N (cycles on average, drawn
@@ -174,7 +174,7 @@ pub struct SampleArgs {
     pub place: PlaceArgs,
 }
 
-/// Where results go.
+/// Destinations of results.
 #[derive(Debug, Args, Clone, Default)]
 pub struct OutArgs {
     /// Write a report with pictures and all numbers into this folder
@@ -194,7 +194,7 @@ pub struct ExportArgs {
     /// Show the code of this function (a name, or an address as 0x1234) with its samples, instead of the table of tags
     #[arg(long, value_name = "FUNCTION")]
     pub annotate: Option<String>,
-    /// How many tags to list
+    /// Tags to list
     #[arg(long, default_value_t = 20)]
     pub top: usize,
 }
@@ -226,10 +226,10 @@ pub struct RunArgs {
     pub command: Vec<OsString>,
 }
 
-/// How the tag library makes tags.
+/// Way in which the tag library makes tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Preload {
-    /// What fits the program: `patch` if it has patchable entries and no hooks, else `stack`
+    /// The way that fits the program: `patch` if it has patchable entries and no hooks, else `stack`
     Auto,
     /// At each entry and exit, with the thread's stack of functions
     Stack,

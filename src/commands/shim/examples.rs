@@ -1,4 +1,4 @@
-//! What `hps shim … --help` shows below the options.
+//! Texts that `hps shim … --help` shows below the options.
 
 /// Examples of `hps shim`.
 pub const SHIM: &str = "\

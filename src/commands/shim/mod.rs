@@ -30,7 +30,7 @@ pub fn shim(command: &ShimCommand) -> anyhow::Result<u8> {
     }
 }
 
-/// What the machine has, in words.
+/// Prints the machine's facilities for observers.
 fn machine() -> anyhow::Result<u8> {
     let mut text = String::new();
     for finding in Machine::find()?.findings() {

@@ -1,4 +1,4 @@
-//! What `hps shim simulate --own-tags` says of tags and counters that the program writes itself.
+//! Tables of `hps shim simulate --own-tags`: tags and counters that the program writes itself.
 
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ pub(super) fn tags(
     table
 }
 
-/// How well tag stacks were read.
+/// A table of how tag stacks were read: whole, torn, too deep.
 pub(super) fn stacks(shown: &Shown, stacks: &Stacks) -> Table {
     let mut table = Table::new(&[("tag stacks", Align::Left), ("value", Align::Right)]);
     let all = (stacks.whole + stacks.torn + stacks.deep).max(1) as f64;
@@ -100,7 +100,7 @@ pub(super) fn stacks(shown: &Shown, stacks: &Stacks) -> Table {
     table
 }
 
-/// What a tag says.
+/// The name of a tag: from the program's own table, or the place whose address it is.
 fn name(program: &Program, shown: &Shown, tag: u64) -> String {
     match shown.names.get(&tag) {
         Some(name) => name.clone(),

@@ -175,7 +175,7 @@ fn observer(args: &SimulateArgs, isa: Isa, machine: &MachineConfig) -> anyhow::R
     })
 }
 
-/// Where the observer sits.
+/// Placement of the observer.
 pub(super) fn placement(args: &SimulateArgs, default: Seat) -> Placement {
     match args.placement.unwrap_or(default) {
         Seat::Smt => Placement::Smt,
@@ -183,7 +183,7 @@ pub(super) fn placement(args: &SimulateArgs, default: Seat) -> Placement {
     }
 }
 
-/// What the observer does between two samples.
+/// Pause of the observer between two samples.
 pub(super) fn throttle(args: &SimulateArgs) -> Throttle {
     match (args.wait, args.sleep) {
         (None | Some(0), None) => Throttle::None,

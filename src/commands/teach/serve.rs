@@ -1,9 +1,10 @@
 //! `hps teach --serve`: the page over the loopback, and the simulator beside it in this process. Programs and runs may be
 //! larger than a page holds.
 //!
-//! Every user of this host and every page in the browser can reach the loopback. Who has not the secret is refused: it
-//! stands in the printed address, which gives the page, and the page shows it in a header that no other page may send.
-//! A question names this server by its loopback address. Bodies are read after the head has been accepted.
+//! Every user of this host and every page in the browser can reach the loopback. Requests without the secret are
+//! refused: it stands in the printed address, which gives the page, and the page shows it in a header that no other
+//! page may send. A question names this server by its loopback address. Bodies are read after the head has been
+//! accepted.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,7 +19,7 @@ use hps_teach::protocol::Limits;
 
 use crate::text::print;
 
-/// How long a browser may take for the head of its question, and how long it may say nothing.
+/// Time that a browser may take for the head of its request, and longest silence while it sends.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of a question's head.
 const MOST_HEAD_BYTES: usize = 16 << 10;
@@ -29,7 +30,7 @@ const MOST_CONNECTIONS: usize = 16;
 /// Sessions that are kept, the one that was asked last first. Each tab of a browser has one.
 const MOST_SESSIONS: usize = 3;
 
-/// What the server holds.
+/// State of the server.
 struct Server {
     port: u16,
     page: String,
@@ -57,12 +58,12 @@ pub fn serve(
         program,
         sessions: Mutex::default(),
     });
-    // Each thread that answers holds a copy.
+    // Each thread that answers a request holds a copy, so that the count of copies is the count of connections.
     let open = Arc::new(());
     for stream in listener.incoming() {
-        // A browser that goes away is no reason to end.
+        // A browser that disconnects does not end the server.
         let Ok(stream) = stream else { continue };
-        // Closed without an answer: whoever opens so many waits for none.
+        // The connection is closed without an answer when too many are open.
         if Arc::strong_count(&open) > MOST_CONNECTIONS {
             continue;
         }
@@ -75,7 +76,7 @@ pub fn serve(
     Ok(0)
 }
 
-/// A word that nobody guesses: keys of hash maps are random.
+/// A random word of 128 bits: hashes under the random keys of hash maps.
 fn token() -> String {
     let word = || RandomState::new().hash_one("token");
     format!("{:016x}{:016x}", word(), word())

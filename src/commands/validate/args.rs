@@ -19,10 +19,10 @@ pub struct ValidateArgs {
     /// An executable of this host, compiled with -finstrument-functions and linked dynamically
     #[arg(long, value_name = "FILE", requires = "simulated")]
     pub native: Option<PathBuf>,
-    /// The same program as a static RISC-V or Alpha executable
+    /// Static RISC-V or Alpha executable of the same program
     #[arg(long, value_name = "FILE", requires = "native", visible_aliases = ["riscv", "alpha"])]
     pub simulated: Option<String>,
-    /// That executable instrumented as well and linked with shim/preload/hps_shim_stand_in.c, so that the
+    /// Executable of --simulated, instrumented as well and linked with shim/preload/hps_shim_stand_in.c, so that the
     /// hooks take their time on both sides
     #[arg(
         long,
@@ -34,7 +34,7 @@ pub struct ValidateArgs {
     /// Instruction set of the simulated form of the programs that come with the project
     #[arg(long, value_name = "ISA", value_parser = isa(), default_value = "riscv64", conflicts_with = "native")]
     pub isa: Isa,
-    /// What the program of the pair reads from standard input, in both forms
+    /// Standard input of the pair's program, in both forms
     #[arg(long, value_name = "FILE", requires = "native")]
     pub stdin: Option<PathBuf>,
     /// Input size of the programs that come with the project
@@ -76,7 +76,7 @@ pub struct ValidateArgs {
     /// Most instructions of a simulated run beside an observer
     #[arg(long, value_name = "N", default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub observed_instructions: u64,
-    /// How many functions to list, for one program
+    /// Functions to list, for one program
     #[arg(long, default_value_t = 20)]
     pub top: usize,
     /// Folder for what is compiled

@@ -15,9 +15,8 @@ use crate::host;
 
 /// Names of lines, beside [`COMPILER_OPTIONS`].
 const LINES: &str = "-g1";
-/// What would make a call of one build none, or another one, in the other: inlining, clones, merged
-/// functions, tail calls, and calls left out because the function has no effect (which instrumented
-/// functions always have).
+/// Options that keep calls alike in both builds. They turn off inlining, clones, merged functions and tail calls, and
+/// the removal of calls of functions without effect (instrumented functions always have one).
 const SAME_CALLS: &[&str] = &[
     "-fno-inline",
     "-fno-partial-inlining",
@@ -32,8 +31,8 @@ const SAME_CALLS: &[&str] = &[
 /// The hooks of a program that is instrumented for the simulator.
 const STAND_IN: &str = include_str!("../../../shim/preload/hps_shim_stand_in.c");
 
-/// These use the bit-manipulation extensions, as in `workloads/build.sh`; without them the compiler
-/// would call functions of its own library instead.
+/// Programs built with the bit-manipulation extensions, as in `workloads/build.sh`. Without the extensions the compiler
+/// would call functions of its own library.
 const BITMANIP: &[&str] = &["bwt", "chess", "netsimplex", "objstore", "minicc"];
 
 /// The runtime ends a process with the bare system call. Natively it ends through the C library, so

@@ -53,7 +53,7 @@ struct Subject {
     simulated: Simulated,
 }
 
-/// What is measured, and how.
+/// Settings of the measurement.
 struct Settings {
     runs: usize,
     pace: Pace,

@@ -31,20 +31,20 @@ use hps_shim::{ShimError, affinity};
 
 /// Different tags that one run may show.
 const MAX_TAGS: usize = 1 << 14;
-/// How long a program may take to reach its first function.
+/// Longest time until a program reaches its first function.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is run.
+/// A program and its command line.
 pub struct NativeProgram {
     /// An executable compiled with `-finstrument-functions`.
     pub executable: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: Vec<String>,
     /// Environment variables beside the inherited ones.
     pub env: Vec<(String, String)>,
-    /// Where it starts, and where its files are.
+    /// Working folder of the program, and the folder of its files.
     pub folder: Option<PathBuf>,
-    /// What it reads.
+    /// File that the program reads as standard input.
     pub stdin: Option<PathBuf>,
 }
 
@@ -54,7 +54,7 @@ pub struct Calls {
     pub by_function: BTreeMap<String, u64>,
     /// Calls by caller and callee.
     pub by_edge: Edges,
-    /// What the program printed.
+    /// Standard output of the program.
     pub stdout: Vec<u8>,
 }
 
@@ -66,7 +66,7 @@ pub struct Libraries {
 }
 
 impl Libraries {
-    /// Builds them in a folder.
+    /// Builds the libraries in a folder.
     pub fn build(folder: &Path) -> anyhow::Result<Self> {
         Ok(Libraries {
             folder: folder.to_owned(),
@@ -144,14 +144,14 @@ impl NativeProgram {
         })
     }
 
-    /// Runs it `runs` times under the observer.
+    /// Runs the program `runs` times under the observer.
     pub fn times(&self, libraries: &Libraries, runs: usize, pace: Pace) -> anyhow::Result<Times> {
         let all: anyhow::Result<Vec<Run>> =
             (0..runs).map(|_| self.tallied(libraries, pace)).collect();
         Ok(merge(&all?))
     }
 
-    /// One run under an observer that counts tags.
+    /// Runs the program once under an observer that counts tags.
     fn tallied(&self, libraries: &Libraries, pace: Pace) -> anyhow::Result<Run> {
         let region = Region::create()?;
         let command = self.command(Some(&libraries.stack))?;
@@ -180,7 +180,8 @@ impl NativeProgram {
         })
     }
 
-    /// One run under an observer that takes samples with time stamps: how far apart they are, and those that are kept.
+    /// Runs the program once under an observer that takes samples with time stamps: distances of the samples, and those
+    /// that are kept.
     pub fn periods(&self, libraries: &Libraries, pace: Pace) -> anyhow::Result<ObservedTimes> {
         let region = Region::create()?;
         let command = self.command(Some(&libraries.stack))?;
@@ -195,8 +196,8 @@ impl NativeProgram {
         Ok(ObservedTimes::of(&analysis?))
     }
 
-    /// What a collector of calls finds, and what it costs: the fastest of so many runs alone, with what the collector
-    /// writes, and under its observer. The calls are those of the first run.
+    /// Calls that a collector finds, and its cost: the fastest of `runs` runs alone, with what the collector writes,
+    /// and under its observer. The calls are those of the first run.
     pub fn collected(
         &self,
         libraries: &Libraries,
@@ -233,7 +234,7 @@ impl NativeProgram {
         })
     }
 
-    /// Seconds of a run that nobody observes; a library writes into a region, and rings, of its own.
+    /// Seconds of a run without an observer. A preloaded library writes into a region and rings of its own.
     fn alone(&self, library: Option<&Path>) -> anyhow::Result<f64> {
         let mut command = self.command(library)?;
         let folder = WorkFolder::new("validate")?;
@@ -256,7 +257,8 @@ impl NativeProgram {
         })
     }
 
-    /// One run under an observer of calls: its seconds, what was found, and calls that found their ring full.
+    /// Runs the program once under an observer of calls. Gives seconds, calls found, and calls that were skipped
+    /// because their ring was full.
     fn found(
         &self,
         library: &Path,
@@ -276,8 +278,8 @@ impl NativeProgram {
         Ok((seconds, (found, symbols, skipped)))
     }
 
-    /// One run: the program on one processor, the observer on another. The observer learns which process it is, lets it
-    /// begin, and is told when it has ended.
+    /// Runs the program on one processor and the observer on another. The observer learns the program's process, lets
+    /// it begin, and is told when it has ended.
     fn observed<T: Send>(
         &self,
         mut command: Command,

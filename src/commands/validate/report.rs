@@ -17,7 +17,7 @@ fn percent_or_dash(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), percent)
 }
 
-/// One program in full.
+/// The report on one program, in full.
 pub fn one(comparison: &Comparison, top: usize) -> String {
     let mut text = String::new();
     let c = comparison;
@@ -263,7 +263,7 @@ pub fn all(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// What the numbers mean, and what cannot agree.
+/// Explanation of the numbers, and of what cannot agree.
 pub fn explanation(origin: Origin, isa: &str) -> String {
     let calls = match origin {
         Origin::Rebuilt => {

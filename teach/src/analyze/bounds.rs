@@ -52,8 +52,8 @@ fn narrowest(machine: &MachineConfig) -> (&'static str, u32) {
     narrowest.unwrap_or(("commit width", 1))
 }
 
-/// How many groups the instructions of the program are fetched in, without a miss: a group ends where a block of
-/// code ends, at its width, and at its last taken branch.
+/// Number of groups that the instructions of the program are fetched in, without a miss. A group ends at the end of a
+/// block of code, at its width, and at its last taken branch.
 fn fetch_groups(machine: &MachineConfig, recorded: &Recorded, window: &Window) -> u64 {
     let fetch = &machine.fetch;
     let block = u64::from(fetch.fetch_block_bytes.max(1));

@@ -14,13 +14,13 @@ type Place = (u64, u16);
 /// The longest chain of results.
 #[derive(Default)]
 pub(super) struct Chain {
-    /// By how much it grows in an iteration: the sum of `adds`.
+    /// Growth of the chain in an iteration: the sum of `adds`.
     pub cycles: f64,
     /// Cycles of an iteration that each of its instructions adds.
     pub adds: BTreeMap<Place, f64>,
     /// The address of the store from which each load got its value last, on the chain or not.
     pub stores: BTreeMap<Place, u64>,
-    /// A value on it goes from a store to a load.
+    /// True if a value on the chain goes from a store to a load.
     through_memory: bool,
 }
 
@@ -33,13 +33,13 @@ impl Chain {
     }
 }
 
-/// A row, as far as the chain is concerned.
+/// Link of a row to the row that it waits for.
 struct Link {
-    /// When its result is there, if nothing but results is waited for.
+    /// Cycle in which the row's result is there, if only results are waited for.
     finish: u64,
-    /// The row whose result it waits for longest.
+    /// The row whose result this row waits for longest.
     from: Option<usize>,
-    /// Its value comes from that row, a store.
+    /// True if the row's value comes from that row, a store.
     forwarded: bool,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn longest(
     let mut path = Vec::new();
     let lower = loop {
         let Some(place) = at else {
-            // It begins within these iterations: it carries nothing.
+            // A chain that begins within these iterations carries nothing.
             return chain;
         };
         if place < window.place(early) {
@@ -130,7 +130,7 @@ fn links(
                 false => own,
             }
         } else if row.is_store() && !row.is_load() {
-            // Its data may be forwarded as soon as they and the base of its address are there.
+            // A store's data may be forwarded as soon as the data and the base of the store's address are there.
             after(latest, 0)
         } else {
             after(latest, latencies.of(row, forwarded))

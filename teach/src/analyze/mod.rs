@@ -21,7 +21,7 @@ use crate::recorder::{Committed, Kept, Recorded, Recorder};
 const FEWEST: usize = 8;
 /// Most instructions whose dependences are followed.
 const MOST: usize = 50_000;
-/// How far beyond its largest bound a loop may be and still be limited by it.
+/// Largest ratio of a loop's cycles to its largest bound at which that bound limits the loop.
 const NEAR: f64 = 1.1;
 /// Bounds that are no farther apart are equal, in cycles.
 const TIE: f64 = 0.005;
@@ -29,7 +29,7 @@ const TIE: f64 = 0.005;
 /// Runs a program up to a limit of instructions and analyzes its hottest loop.
 ///
 /// # Errors
-/// What cannot be run; a program without a loop that goes round often enough.
+/// A program that cannot be run; a program without a loop that goes round often enough.
 pub fn analyze(
     program: &Program,
     machine: &MachineConfig,
@@ -164,7 +164,7 @@ impl Window {
         self.starts[iteration] - self.first
     }
 
-    /// What most cycles without a commit were lost to.
+    /// The cause of most lost cycles without a commit.
     fn mostly_lost_to(&self, recorded: &Recorded) -> Option<&'static str> {
         let (from, to) = self.span(recorded);
         let mut lost: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -228,8 +228,8 @@ impl Latencies<'_> {
         took.saturating_sub(before).max(1)
     }
 
-    /// From the operands of an instruction to its result. A store has its address then; a load that got its value from a
-    /// store would have it if the data were there.
+    /// Cycles from the operands of an instruction to its result. The result of a store is its address. A load whose
+    /// value was forwarded is taken to find the store's data in time.
     fn of(self, row: &Kept, forwarded: bool) -> u64 {
         match (row.is_load(), row.is_store()) {
             (true, false) if forwarded => self.address(row) + self.forwarding(),
@@ -286,7 +286,7 @@ fn lines(
     all.into_iter().map(line).collect()
 }
 
-/// What happened to an instruction in more than one of a hundred executions.
+/// Events of an instruction that occur in more than one of a hundred executions.
 fn notes(recorded: &Recorded, rows: &[&Kept], store: Option<u64>) -> Vec<String> {
     let share = |event: EventSet| {
         let has = |row: &&&Kept| {

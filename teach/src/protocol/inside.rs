@@ -1,4 +1,4 @@
-//! What the machine holds beside instructions.
+//! Contents of the machine beside instructions.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ exchanged! {
     pub struct InsideView {
         pub cycle: u64,
         pub tables: Vec<TableView>,
-        /// Where fetch goes on.
+        /// Address that fetch goes on at.
         pub fetch_pc: String,
         /// The cycle up to which fetch waits, if it does.
         pub fetch_from: Option<u64>,
@@ -53,11 +53,11 @@ exchanged! {
     /// An entry of a table.
     pub struct EntryView {
         pub letter: String,
-        /// What it is for: an address, or a tag.
+        /// Key of the entry: an address, or a tag.
         pub key: String,
         /// The function or symbol there.
         pub place: String,
-        /// What it says.
+        /// Content of the entry, in words.
         pub text: String,
         /// The address, if it has one.
         pub address: Option<String>,
@@ -65,13 +65,13 @@ exchanged! {
 
     /// A load or a store in flight.
     pub struct MemoryOpView {
-        /// Its row; none if the row was not kept, or if it has committed and waits for the cache.
+        /// Row of the access; none if the row was not kept, or if it has committed and waits for the cache.
         pub row: Option<u64>,
         pub text: String,
         pub is_store: bool,
-        /// It has committed and waits for the cache.
+        /// True if the access has committed and waits for the cache.
         pub committed: bool,
-        /// It waits for an older store.
+        /// True if the access waits for an older store.
         pub waits: bool,
         pub address: Option<String>,
         pub size: u64,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 exchanged! {
-    /// Which profilers watch.
+    /// Profilers that watch, with the level of the profiles.
     pub struct ProfileOrder {
         /// `function`, `line` or `instruction`.
         pub level: String,
@@ -18,7 +18,7 @@ exchanged! {
     /// A profiler with its period.
     pub struct ProfilerOrder {
         pub name: String,
-        /// In what it counts.
+        /// Period in the profiler's own unit.
         pub period: u64,
         pub seed: u64,
         /// Every period varies randomly by this percentage.
@@ -51,22 +51,22 @@ exchanged! {
         pub name: String,
         /// Address of its first instruction.
         pub pc: String,
-        /// Its share of the whole, 0 to 1.
+        /// Share of the member in the whole, 0 to 1.
         pub share: f64,
-        /// Its shares by what they were spent on.
+        /// Shares of the member by use.
         pub parts: BTreeMap<String, f64>,
     }
 
-    /// What a profiler says.
+    /// Profile of a profiler, beside the truth.
     pub struct Opinion {
         pub profiler: String,
         pub samples: u64,
         pub lost: u64,
         /// The share of time that it gives to the wrong members, 0 to 1.
         pub error: f64,
-        /// Its shares, in the order of the truth's members.
+        /// Shares of the profiler, in the order of the truth's members.
         pub shares: Vec<f64>,
-        /// Where samples fell: cycle, and the address that was blamed; the first 5,000.
+        /// Samples with their cycles and the blamed addresses; the first 5,000.
         pub marks: Vec<Mark>,
     }
 

@@ -1,4 +1,4 @@
-//! What lessons say, measured.
+//! Measurements of the numbers that lessons state.
 
 use super::*;
 

@@ -94,7 +94,7 @@ export type Named = { name: string, about: string, };
 
 export type MachineInfo = { name: string, about: string, contexts: number, rob: number, stations: number, load_queue: number, store_queue: number, fp_queue: number, fetch_buffer: number, 
 /**
- * The widest that its stages can be.
+ * The largest width of its stages.
  */
 most_width: number, 
 /**
@@ -114,7 +114,7 @@ export type Summary = { program: string, isa: string, machine: string, cycles: n
  */
 instructions: number, inserted: number, handler: number, 
 /**
- * How it ended: `exit`, `limit` or `fault`.
+ * End of the run: `exit`, `limit` or `fault`.
  */
 end: string, 
 /**
@@ -122,7 +122,7 @@ end: string,
  */
 said: string, 
 /**
- * What the program has printed.
+ * Standard output and standard error of the program.
  */
 output: string, 
 /**
@@ -170,7 +170,7 @@ export type FunctionInfo = { name: string, entry: string, commits: number, };
 
 export type Row = { 
 /**
- * Its place in the order of fetch.
+ * Place of the instruction in the order of fetch.
  */
 index: number, 
 /**
@@ -178,7 +178,7 @@ index: number,
  */
 context: number, pc: string, 
 /**
- * Its text in assembly.
+ * Text of the instruction in assembly.
  */
 text: string, function: string | null, 
 /**
@@ -190,7 +190,7 @@ origin: string,
  */
 production: number | null, position: number, fetch: number, decode: number | null, dispatch: number | null, issue: number | null, 
 /**
- * Its first cycle in a unit. From issue to here it reads its registers.
+ * First cycle of the instruction in a unit. It reads its registers from issue to here.
  */
 execute: number | null, 
 /**
@@ -198,15 +198,15 @@ execute: number | null,
  */
 data: number | null, complete: number | null, end: number, squashed: boolean, mispredicted: boolean, 
 /**
- * What its completion waited for longest.
+ * Cause that the completion waited for longest.
  */
 cause: string, 
 /**
- * What delayed it on its way to the window; empty if nothing did.
+ * Cause of the delay on the way to the window; empty without a delay.
  */
 gap: string, 
 /**
- * What happened to it, if it committed.
+ * Events of the instruction, if it committed.
  */
 events: Array<string>, 
 /**
@@ -287,7 +287,7 @@ next: Array<CodeLine>, matches: Array<Match>, };
 
 export type Register = { name: string, value: string, 
 /**
- * It is another one than before the last instruction.
+ * True if the last instruction changed the register.
  */
 changed: boolean, };
 
@@ -295,11 +295,11 @@ export type CodeLine = { pc: string, text: string, source: string | null, };
 
 export type Match = { production: string, pattern: string, 
 /**
- * Its flags as they are now, and whether each condition holds.
+ * Flags that the condition tests, and their values.
  */
 flags: Array<Flag>, 
 /**
- * What becomes of it: `wins`, `loses`, `control only` or `not now`.
+ * Result for the production: `wins`, `loses`, `control only` or `not now`.
  */
 result: string, };
 
@@ -313,7 +313,7 @@ export type ListedLine = { pc: string, text: string, source: string | null, comm
  */
 cycles: number, 
 /**
- * What most of them were spent on beside committing.
+ * Largest use of the cycles beside commits.
  */
 mostly: string, };
 
@@ -343,11 +343,11 @@ share: number, iterations: number, instructions: number,
  */
 cycles: number, 
 /**
- * What could limit it: the least cycles that each would allow.
+ * Bounds of an iteration: the least cycles that each resource allows.
  */
 bounds: Array<Bound>, 
 /**
- * The largest bounds, or what most cycles beyond them were lost to.
+ * The largest bounds, or the cause of most lost cycles beyond them.
  */
 limited_by: Array<string>, lines: Array<AnalyzedLine>, };
 
@@ -355,7 +355,7 @@ export type Bound = { name: string, cycles: number, };
 
 export type AnalyzedLine = { pc: string, text: string, 
 /**
- * How often in an iteration.
+ * Executions in an iteration.
  */
 times: number, pool: string, 
 /**
@@ -363,7 +363,7 @@ times: number, pool: string,
  */
 latency: number, 
 /**
- * It is on the chain that carries one iteration's result to the next.
+ * True for an instruction on the chain that carries one iteration's result to the next.
  */
 on_chain: boolean, 
 /**
@@ -371,7 +371,7 @@ on_chain: boolean,
  */
 chain: number, 
 /**
- * What happens to it: misses, mispredictions, from which store it gets its value.
+ * Events of the instruction: misses, mispredictions, the store that its value came from.
  */
 notes: Array<string>, };
 
@@ -395,7 +395,7 @@ cause: string, };
 
 export type InsideView = { cycle: number, tables: Array<TableView>, 
 /**
- * Where fetch goes on.
+ * Address that fetch goes on at.
  */
 fetch_pc: string, 
 /**
@@ -441,7 +441,7 @@ digests: Array<number> | null, };
 
 export type EntryView = { letter: string, 
 /**
- * What it is for: an address, or a tag.
+ * Key of the entry: an address, or a tag.
  */
 key: string, 
 /**
@@ -449,7 +449,7 @@ key: string,
  */
 place: string, 
 /**
- * What it says.
+ * Content of the entry, in words.
  */
 text: string, 
 /**
@@ -459,15 +459,15 @@ address: string | null, };
 
 export type MemoryOpView = { 
 /**
- * Its row; none if the row was not kept, or if it has committed and waits for the cache.
+ * Row of the access; none if the row was not kept, or if it has committed and waits for the cache.
  */
 row: number | null, text: string, is_store: boolean, 
 /**
- * It has committed and waits for the cache.
+ * True if the access has committed and waits for the cache.
  */
 committed: boolean, 
 /**
- * It waits for an older store.
+ * True if the access waits for an older store.
  */
 waits: boolean, address: string | null, size: number, value: string | null, };
 
@@ -483,7 +483,7 @@ top: number, };
 
 export type ProfilerOrder = { name: string, 
 /**
- * In what it counts.
+ * Period in the profiler's own unit.
  */
 period: number, seed: number, 
 /**
@@ -513,11 +513,11 @@ export type Member = { name: string,
  */
 pc: string, 
 /**
- * Its share of the whole, 0 to 1.
+ * Share of the member in the whole, 0 to 1.
  */
 share: number, 
 /**
- * Its shares by what they were spent on.
+ * Shares of the member by use.
  */
 parts: { [key in string]: number }, };
 
@@ -527,11 +527,11 @@ export type Opinion = { profiler: string, samples: number, lost: number,
  */
 error: number, 
 /**
- * Its shares, in the order of the truth's members.
+ * Shares of the profiler, in the order of the truth's members.
  */
 shares: Array<number>, 
 /**
- * Where samples fell: cycle, and the address that was blamed; the first 5,000.
+ * Samples with their cycles and the blamed addresses; the first 5,000.
  */
 marks: Array<Mark>, };
 

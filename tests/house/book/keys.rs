@@ -57,6 +57,10 @@ const KEYS: &[(&[&str], &[Source])] = &[
         ],
     ),
     (
+        &["formats/roots.md"],
+        &[("lab/src/root/lock.rs", Names::Fields)],
+    ),
+    (
         &["formats/sweeps.md"],
         &[
             ("experiments/src/spec.rs", Names::Fields),

@@ -27,8 +27,8 @@ pub fn context(isa: Isa, counters: usize, depth: usize) -> String {
     }
 }
 
-/// Elements of the tag stack that nobody has seen, from the top downwards: each is marked, and the code that
-/// runs below it and itself are a call. The first one that was seen before ends the walk, since nothing below it can be new.
+/// New elements of the tag stack, from the top downwards: each is marked as seen, and the code that runs below it and
+/// itself are a call. The first marked element ends the walk, since no element below it can be new.
 pub fn new_calls(isa: Isa) -> &'static str {
     match isa {
         Isa::Riscv64 => {

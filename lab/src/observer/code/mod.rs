@@ -19,12 +19,12 @@ use super::area::{
 };
 use super::{Signals, Throttle};
 
-/// The code of an observer, and where it does what.
+/// The code of an observer, with the addresses of its reads.
 pub struct Code {
     pub bytes: Vec<u8>,
     /// The read of the start stamp.
     pub start: u64,
-    /// The first read of a counter; the end stamp, if there is none.
+    /// The first read of a counter; without counters the read of the end stamp.
     pub counters: u64,
     /// The read of the end stamp.
     pub end: u64,

@@ -43,7 +43,7 @@ pub fn sample(isa: Isa, counters: usize, own: u8, depth: usize) -> String {
     }
 }
 
-/// What comes before the tag and what comes behind it.
+/// The code in front of the load of the tag and the code behind it.
 fn riscv_stack(depth: usize) -> (String, String) {
     if depth == 0 {
         return ("walk:\n".to_string(), String::new());

@@ -27,8 +27,8 @@ pub fn constant(rd: u8, value: i64) -> Vec<Inst> {
     all
 }
 
-/// What 32 bits in two instructions, which add sign-extended halves, leave for the upper half, and
-/// those instructions, without the ones that would add zero.
+/// The rest of `value`, in units of 2^32, that `ldah` and `lda` leave, and those instructions. Both add sign-extended
+/// halves; an instruction that would add zero is left out.
 fn halves(rd: u8, value: i64) -> (i64, Vec<Inst>) {
     let low = i64::from(value as i16);
     let rest = value.wrapping_sub(low);
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::alpha::encode;
 
-    /// What the instructions compute.
+    /// Value that the instructions compute.
     fn run(code: &[Inst]) -> i64 {
         let mut value = 0x5a5a_i64;
         for inst in code {

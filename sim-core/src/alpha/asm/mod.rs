@@ -1,8 +1,8 @@
 //! The assembler: one line of text to one [`Inst`].
 //!
-//! It knows the operations of the table in the syntax that [`disassemble`](super::disassemble)
-//! writes, the usual aliases, and qualifiers in the mnemonic (`addt/su`). A literal is a number, with
-//! or without `#`. Constants of any size are [`constant()`]'s.
+//! The assembler knows the operations of the table in the syntax that [`disassemble`](super::disassemble) writes, the
+//! usual aliases, and qualifiers in the mnemonic (`addt/su`). A literal is a number, with or without `#`. Constants of
+//! any size are [`constant()`]'s.
 
 mod constant;
 mod operand;
@@ -152,7 +152,8 @@ fn default_hint(op: Op) -> i64 {
     i64::from(op == Op::AlphaRet)
 }
 
-/// What the decoder makes of the instruction.
+/// Settles an instruction as the decoder does: a load into the zero register is a prefetch. Refuses a literal that the
+/// operation does not take.
 fn settle(inst: &mut Inst, mnemonic: Token<'_>) -> Result<(), AsmError> {
     let loads = matches!(inst.op.format(), Format::AlphaLoad | Format::AlphaFpLoad)
         && inst.class != OpClass::IntAlu;

@@ -52,7 +52,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     PSEUDOS.iter().map(|p| p.0).chain(["ldiq", "call_pal"])
 }
 
-/// The operation and operands that an alias stands for; what is none stands for itself.
+/// The operation and operands that an alias stands for; other mnemonics stand for themselves.
 pub(super) fn expand<'a>(mnemonic: Token<'a>, tokens: &[Token<'a>]) -> (&'a str, Vec<Token<'a>>) {
     let found = PSEUDOS
         .iter()

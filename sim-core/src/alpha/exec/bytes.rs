@@ -25,7 +25,7 @@ const fn insert_low(value: u64, b: u64) -> u64 {
     value << shift(b)
 }
 
-/// What [`insert_low`] shifts out.
+/// The bytes that [`insert_low`] shifts out.
 #[inline(always)]
 const fn insert_high(value: u64, b: u64) -> u64 {
     // In two steps, because a shift by zero leaves nothing for the next quadword.
@@ -37,7 +37,8 @@ const fn extract_low(a: u64, b: u64) -> u64 {
     a >> shift(b)
 }
 
-/// At byte zero of a quadword all of it belongs to the low part, and the high one is the same.
+/// The high part of an extraction. At byte zero the whole quadword is its own low part, and the high part is equal to
+/// it.
 #[inline(always)]
 const fn extract_high(a: u64, b: u64) -> u64 {
     a << (shift(b).wrapping_neg() & 63)

@@ -21,7 +21,7 @@ pub(crate) fn bsr<B>(hart: &mut Hart, bus: &mut B, inst: &Inst, pc: u64) -> Outc
     br(hart, bus, inst, pc)
 }
 
-/// Where an indirect jump leads. Its displacement is a hint for prediction and changes nothing.
+/// Target of an indirect jump. Its displacement is a hint for prediction and changes nothing.
 #[inline(always)]
 pub(crate) fn jump_target(hart: &Hart, inst: &Inst) -> u64 {
     first(hart, inst) & !3
@@ -39,7 +39,7 @@ pub(crate) fn jump<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outco
 /// Conditional branches: `name holds(a) = condition;`.
 macro_rules! branches {
     ($($name:ident $condition:ident($a:ident) = $holds:expr;)*) => {
-        /// When each of them is taken.
+        /// Conditions of the branches, by name.
         pub(crate) mod condition {$(
             #[inline(always)]
             pub(crate) const fn $condition($a: u64) -> bool {

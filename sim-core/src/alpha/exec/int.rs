@@ -77,7 +77,7 @@ second_ops! {
 const fn bytes_not_below(a: u64, b: u64) -> u64 {
     const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
     const BORROW: u64 = 0x0100_0100_0100_0100;
-    // Every other byte in a lane of 16 bits, with a bit above it that a borrow clears.
+    // Bytes at even places in lanes of 16 bits, with a bit above each that a borrow clears.
     const fn lanes(a: u64, b: u64) -> u64 {
         (((a & EVEN) | BORROW) - (b & EVEN)) & BORROW
     }

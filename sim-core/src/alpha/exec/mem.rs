@@ -22,7 +22,7 @@ fn traps<const N: usize, B: Bus>(hart: &Hart, addr: u64) -> bool {
     !B::ONLY_ALIGNED && !addr.is_multiple_of(N as u64) && hart.r[reg::UNALIGNED as usize] != 0
 }
 
-/// What [`Inst::data_address`] says, without asking for the operation.
+/// The address that [`Inst::data_address`] gives, without a test of the operation.
 #[inline(always)]
 fn address(hart: &Hart, inst: &Inst) -> u64 {
     first(hart, inst).wrapping_add(inst.imm as u64)

@@ -1,5 +1,4 @@
-//! What each operation does, one small function each, by group. They are inlined into
-//! [`execute`](crate::exec::execute).
+//! Effects of operations, one small function each, by group. They are inlined into [`execute`](crate::exec::execute).
 //!
 //! An instruction that traps has changed nothing, arithmetic ones included: traps are precise, as they
 //! are on the EV6, but where that machine writes the low bits of a sum that overflows before it traps,

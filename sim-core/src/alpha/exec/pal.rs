@@ -12,7 +12,7 @@ pub(crate) fn fence<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Next
 }
 
-/// Prefetches and their like.
+/// Does nothing: for prefetches and other hints.
 #[inline(always)]
 pub(crate) fn hint<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Next
@@ -48,8 +48,8 @@ pub(crate) fn bpt<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Trap(TrapCause::Breakpoint)
 }
 
-/// Linux raises what it raises for a trap of a code that it does not know
-/// (`arch/alpha/kernel/traps.c`, `do_entIF`).
+/// Raises code 0: Linux handles `bugchk` as a trap of a code that it does not know (`arch/alpha/kernel/traps.c`,
+/// `do_entIF`).
 #[inline(always)]
 pub(crate) fn bugchk<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Trap(TrapCause::Raised { code: 0 })
@@ -65,21 +65,21 @@ pub(crate) fn imb<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::FenceI
 }
 
-/// The decoder names the unique value as the source, ...
+/// Reads the unique value, which the decoder names as the source.
 #[inline(always)]
 pub(crate) fn rduniq<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     let value = first(hart, inst);
     write(hart, inst, value)
 }
 
-/// ... here as the destination, ...
+/// Writes the unique value, which the decoder names as the destination.
 #[inline(always)]
 pub(crate) fn wruniq<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     let value = first(hart, inst);
     write(hart, inst, value)
 }
 
-/// ... and the code of the trap as the source.
+/// Raises the trap whose code the decoder names as the source.
 #[inline(always)]
 pub(crate) fn gentrap<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     Outcome::Trap(TrapCause::Raised {

@@ -127,7 +127,7 @@ fn overflow_traps_and_writes_nothing() {
                 let mut guest = Guest::new();
                 let cause = guest.set(A, a).set(B, b).trap(&registers(op));
                 assert_eq!(cause, overflow, "{op:?}");
-                // Also into register 31.
+                // An operation with register 31 as its destination traps, too.
                 let nowhere = Inst {
                     rd: reg::SINK,
                     ..registers(op)

@@ -125,8 +125,7 @@ fn check<F: Format>(name: &str, operands: &[u64], rm: Round, got: (u64, u8), wan
     );
 }
 
-/// What an operation with a NaN operand yields; `invalid` tells of a reason for `NV` other than a
-/// signaling NaN.
+/// Result of an operation with a NaN operand; `invalid` tells of a reason for `NV` other than a signaling NaN.
 fn nan_result<F: Format>(operands: &[u64], invalid: bool) -> Option<(u64, u8)> {
     let any_nan = operands.iter().any(|&a| a & !F::SIGN > F::INFINITY);
     let invalid = invalid || operands.iter().any(|&a| is_signaling::<F>(a));

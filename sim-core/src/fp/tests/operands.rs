@@ -94,7 +94,7 @@ fn exponent<F: Format>(a: u64) -> i64 {
     ((a & F::INFINITY) >> F::FRACTION_BITS) as i64 - i64::from(F::EMAX)
 }
 
-/// One operand.
+/// A random operand. Special values and neighbours of the formats' limits are frequent.
 pub(super) fn operand<F: Format>(rng: &mut Rng) -> u64 {
     match rng.below(10) {
         0 => special::<F>(rng),

@@ -48,7 +48,7 @@ fn a_page_is_copied_at_the_first_write_of_each_side_and_never_again() {
     assert_eq!([0, 1, 2, 3].map(|page| load(&parent, page)), [1, 2, 200, 4]);
     assert_eq!([0, 1, 2, 3].map(|page| load(&child, page)), [1, 100, 3, 4]);
     assert_eq!((parent.copied_pages(), child.copied_pages()), (1, 1));
-    // One that was never written is new, and no copy.
+    // A page that was never written is new, and no copy.
     child.map(AT + 4 * PAGE_SIZE, PAGE_SIZE, Perm::RW).unwrap();
     store(&mut child, 4, 500);
     assert_eq!(child.copied_pages(), 1);

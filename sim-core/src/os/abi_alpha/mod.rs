@@ -121,6 +121,7 @@ const SOCKET_RULES: SocketRules = SocketRules {
 mod request {
     pub const FIOCLEX: u64 = 0x2000_6601;
     pub const FIONCLEX: u64 = 0x2000_6602;
+    pub const FIOASYNC: u64 = 0x8004_667d;
     pub const FIONBIO: u64 = 0x8004_667e;
     pub const FIONREAD: u64 = 0x4004_667f;
 }
@@ -315,6 +316,7 @@ impl Abi for Alpha {
         match raw {
             request::FIOCLEX => Some(IoctlRequest::CloseOnExec(true)),
             request::FIONCLEX => Some(IoctlRequest::CloseOnExec(false)),
+            request::FIOASYNC => Some(IoctlRequest::Async),
             request::FIONBIO => Some(IoctlRequest::Nonblock),
             request::FIONREAD => Some(IoctlRequest::BytesToRead),
             _ => None,

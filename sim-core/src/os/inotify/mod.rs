@@ -16,14 +16,18 @@ use rustc_hash::FxHashMap;
 pub(super) use self::notices::Subject;
 use super::Linux;
 use super::abi::OpenFlags;
+use super::account::Seen;
 use super::descriptors::{Descriptors, Kind, OpenFile};
+use super::duplicate::DuplicateError;
 use super::errno::Errno;
+use super::kinds::{Operations, Span};
+use super::outcome::{Outcome, Unserved};
 use super::paths::{Node, identity};
 use super::readiness::READABLE;
 use super::record::Record;
-use super::threads::Blocked;
 use super::tree::AT_FDCWD;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// The bits of masks (Linux `include/uapi/linux/inotify.h`), without `IN_` in front of their names.
 pub(super) mod mask {
@@ -129,23 +133,10 @@ pub(super) struct Inotify {
 }
 
 impl Inotify {
-    /// Events that the descriptor is ready for.
-    pub(super) fn events(&self) -> u16 {
-        match self.events.is_empty() {
-            true => 0,
-            false => READABLE,
-        }
-    }
-
     /// Bytes that the host keeps for it.
-    pub(super) fn held_bytes(&self) -> u64 {
+    fn held_bytes(&self) -> u64 {
         let events: u64 = self.events.iter().map(Event::held_bytes).sum();
         events + self.watches.len() as u64 * WATCH_BYTES
-    }
-
-    /// `FIONREAD`
-    pub(super) fn bytes_to_read(&self) -> usize {
-        self.events.iter().map(Event::bytes).sum()
     }
 
     /// Takes as many whole events as fit into `len` bytes.
@@ -289,15 +280,56 @@ pub(super) struct Watching {
     nameless: Vec<Identity>,
 }
 
+impl Operations for Inotify {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("inotify")
+    }
+
+    fn bytes_to_read(&self) -> Result<u32, Errno> {
+        Ok(self.events.iter().map(Event::bytes).sum::<usize>() as u32)
+    }
+
+    fn events(&self) -> u16 {
+        match self.events.is_empty() {
+            true => 0,
+            false => READABLE,
+        }
+    }
+
+    fn activity(&self, _events: u32) -> Option<u64> {
+        Some(self.arrivals)
+    }
+
+    fn held_bytes(&self, _has_place: bool, _seen: &mut Seen<'_>) -> u64 {
+        Inotify::held_bytes(self)
+    }
+
+    fn duplicate(&self, _has_place: bool) -> Result<Kind, DuplicateError> {
+        Ok(Kind::Inotify(self.clone()))
+    }
+
+    /// Takes whole events until the next one does not fit.
+    fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        span.room_in_order(mem)?;
+        let instance = os.files.own::<Inotify>(span.fd)?;
+        match instance.take(mem, span.addr, span.len) {
+            Err(Errno::EAGAIN) => Err(Unserved::on_file(
+                span.nonblock,
+                "an event of a file (inotify) that nobody causes",
+            )),
+            taken => Ok(taken?),
+        }
+    }
+}
+
 impl Descriptors {
     /// Something happened to a file.
     fn notify(&mut self, subject: &Subject, what: u32, cookie: u32) {
-        let queued = &mut self.watching.queued;
-        for (file, _) in self.files.iter_mut().flatten() {
-            if let Kind::Inotify(instance) = &mut file.kind {
-                instance.hear(subject, what, cookie, queued);
-            }
+        let mut queued = std::mem::take(&mut self.watching.queued);
+        for instance in self.all_of::<Inotify>() {
+            instance.hear(subject, what, cookie, &mut queued);
         }
+        self.watching.queued = queued;
     }
 
     /// An open file is closed for the last time.
@@ -325,27 +357,16 @@ impl Descriptors {
 
 impl Linux {
     pub(super) fn inotify_init(&mut self, flags: u64) -> Result<u64, Errno> {
-        let rules = self.abi.open_rules();
-        let flags = u64::from(flags as u32);
-        if flags & !(rules.cloexec | rules.nonblock) != 0 {
-            return Err(Errno::EINVAL);
-        }
+        let flags = self.abi.open_rules().unplaced(flags)?;
         if self.files.instances().count() >= MOST_INSTANCES {
             return Err(Errno::EMFILE);
         }
-        let file = OpenFile {
-            kind: Kind::Inotify(Inotify::default()),
-            flags: OpenFlags {
-                read: true,
-                cloexec: flags & rules.cloexec != 0,
-                nonblock: flags & rules.nonblock != 0,
-                ..OpenFlags::default()
-            },
-            path: None,
-            number: None,
-        };
         self.files.watching.is_used = true;
-        self.files.insert(file, self.limits.descriptors())
+        let flags = OpenFlags {
+            write: false,
+            ..flags
+        };
+        self.open_unplaced(Kind::Inotify(Inotify::default()), flags)
     }
 
     pub(super) fn inotify_add_watch(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -364,9 +385,7 @@ impl Linux {
         let watches = self.files.instances().map(|one| one.watches.len());
         let is_full = watches.sum::<usize>() >= MOST_WATCHES;
         let watched = identity(&node.stat);
-        let Kind::Inotify(instance) = &mut self.files.get_mut(fd)?.kind else {
-            return Err(Errno::EINVAL);
-        };
+        let instance = self.files.own::<Inotify>(fd)?;
         let kept = wanted & (mask::ALL_EVENTS | mask::EXCL_UNLINK | mask::ONESHOT);
         if let Some(watch) = instance.watches.get_mut(&watched) {
             if wanted & mask::MASK_CREATE != 0 {
@@ -382,9 +401,7 @@ impl Linux {
             return Err(Errno::ENOSPC);
         }
         self.charge(WATCH_BYTES, Errno::ENOMEM)?;
-        let Kind::Inotify(instance) = &mut self.files.get_mut(fd)?.kind else {
-            return Err(Errno::EINVAL);
-        };
+        let instance = self.files.own::<Inotify>(fd)?;
         instance.last_wd += 1;
         let wd = instance.last_wd;
         let watch = Watch {
@@ -429,27 +446,6 @@ impl Linux {
         };
         self.files.watching.queued = queued;
         result
-    }
-
-    /// `read`: as many events as fit.
-    pub(super) fn read_notices(
-        &mut self,
-        mem: &mut Memory,
-        fd: u64,
-        addr: u64,
-        len: u64,
-    ) -> Result<u64, Errno> {
-        let file = self.files.get_mut(fd)?;
-        let Kind::Inotify(instance) = &mut file.kind else {
-            return Err(Errno::EINVAL);
-        };
-        let taken = instance.take(mem, addr, len);
-        if taken == Err(Errno::EAGAIN) && !file.flags.nonblock {
-            self.wait = Some(Blocked::on_file(
-                "an event of a file (inotify) that nobody causes",
-            ));
-        }
-        taken
     }
 }
 

@@ -35,11 +35,9 @@ pub(in super::super) struct Subject {
 impl Subject {
     /// An open file under the root folder.
     pub(in super::super) fn of_open(file: &OpenFile) -> Option<Subject> {
-        match &file.kind {
-            _ if file.flags.path_only || file.path.is_none() => None,
-            Kind::File(host) => Subject::of_descriptor(host.as_fd()),
-            Kind::Directory(listing) => Subject::of_descriptor(listing.folder().as_fd()),
-            _ => None,
+        match file.flags.path_only || file.path.is_none() {
+            true => None,
+            false => Subject::of_descriptor(file.kind.on_host()?),
         }
     }
 
@@ -180,9 +178,9 @@ impl Linux {
         mem: &Memory,
         a: &[u64; 6],
         foreseen: &Foreseen,
-        result: Result<u64, Errno>,
+        result: Option<u64>,
     ) {
-        if let Ok(value) = result {
+        if let Some(value) = result {
             match call {
                 Call::Unlinkat => self.tell_of_removal(foreseen, a[2] & AT_REMOVEDIR != 0),
                 Call::Renameat => self.tell_of_move(foreseen, false),
@@ -224,12 +222,11 @@ impl Linux {
                 ..Subject::default()
             };
             self.files.notify(&subject, mask::DELETE_SELF, 0);
-            let queued = &mut self.files.watching.queued;
-            for (file, _) in self.files.files.iter_mut().flatten() {
-                if let Kind::Inotify(instance) = &mut file.kind {
-                    instance.end_watch(one, queued);
-                }
+            let mut queued = std::mem::take(&mut self.files.watching.queued);
+            for instance in self.files.all_of::<super::Inotify>() {
+                instance.end_watch(one, &mut queued);
             }
+            self.files.watching.queued = queued;
         }
     }
 
@@ -238,16 +235,18 @@ impl Linux {
         let is_it = |fd: BorrowedFd<'_>| fs::fstat(fd).is_ok_and(|stat| identity(&stat) == wanted);
         let mut files = self.files.files.iter().flatten();
         let is_open = files.any(|(file, _)| match &file.kind {
-            Kind::File(host) => is_it(host.as_fd()),
-            Kind::Directory(listing) => is_it(listing.folder().as_fd()),
             Kind::Place(node) => identity(&node.stat) == wanted,
-            _ => false,
+            kind => kind.on_host().is_some_and(is_it),
         });
         let mut processes = std::iter::once(self).chain(self.other_processes());
         is_open
             || processes.any(|os| {
-                let is_folder = os.cwd.as_ref().is_some_and(|folder| is_it(folder.as_fd()));
-                is_folder || os.mappings.holds(wanted)
+                let is_folder = os
+                    .tree
+                    .cwd
+                    .as_ref()
+                    .is_some_and(|folder| is_it(folder.as_fd()));
+                is_folder || os.space.mappings.holds(wanted)
             })
     }
 

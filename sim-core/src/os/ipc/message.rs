@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::super::Linux;
 use super::super::errno::Errno;
 use super::super::identity::capability;
+use super::super::outcome::{Outcome, Unserved};
 use super::super::record::Record;
 use super::super::threads::WaitFor;
 use super::{ALTERS, INFO, IPC_64, MOST, NOWAIT, READS, RECORD_BYTES, REMOVE, SET, STAT};
@@ -82,18 +83,18 @@ impl Linux {
         queues.open(&self.credentials, key as i32, flags, |_| Ok(()), make)
     }
 
-    pub(in super::super) fn msgsnd(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in super::super) fn msgsnd(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let [id, message, size, flags, ..] = *a;
         let kind = mem.read::<8>(message)? as i64;
         if size > MESSAGE_BYTES || kind < 1 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let text = mem.readable(message.wrapping_add(8), size)?;
         self.check_room(size + RECORD_BYTES, Errno::ENOMEM)?;
         let (now, pid) = (self.date_seconds(), self.pid);
-        let has_waited = self.resumed.is_some();
+        let has_waited = self.call.resumed.is_some();
         let entry = match self.family.ipc.queues.get(id) {
-            Err(_) if has_waited => return Err(Errno::EIDRM),
+            Err(_) if has_waited => return Err(Errno::EIDRM.into()),
             entry => entry?,
         };
         entry.access.permit(&self.credentials, ALTERS)?;
@@ -101,8 +102,11 @@ impl Linux {
         let count = queue.messages.len() as u64;
         if queue.bytes() + size > queue.room_bytes || count + 1 > queue.room_bytes {
             return match flags & NOWAIT {
-                0 => Err(self.must_wait(WaitFor::File("room in a message queue"), None)),
-                _ => Err(Errno::EAGAIN),
+                0 => Err(Unserved::wait(
+                    WaitFor::File("room in a message queue"),
+                    None,
+                )),
+                _ => Err(Errno::EAGAIN.into()),
             };
         }
         queue.messages.push_back((kind, text.to_vec()));
@@ -112,37 +116,33 @@ impl Linux {
         Ok(0)
     }
 
-    pub(in super::super) fn msgrcv(
-        &mut self,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    pub(in super::super) fn msgrcv(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [id, message, size, kind, flags, ..] = *a;
         if (id as i32) < 0 || (size as i64) < 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         if flags & COPY != 0 {
             // A kernel without checkpoints.
-            return Err(Errno::ENOSYS);
+            return Err(Errno::ENOSYS.into());
         }
         let (now, pid) = (self.date_seconds(), self.pid);
-        let has_waited = self.resumed.is_some();
+        let has_waited = self.call.resumed.is_some();
         let entry = match self.family.ipc.queues.get(id) {
-            Err(_) if has_waited => return Err(Errno::EIDRM),
+            Err(_) if has_waited => return Err(Errno::EIDRM.into()),
             entry => entry?,
         };
         entry.access.permit(&self.credentials, READS)?;
         let queue = &mut entry.object;
         let Some(index) = queue.find(kind as i64, flags) else {
             return match flags & NOWAIT {
-                0 => Err(self.must_wait(WaitFor::File("a message in a queue"), None)),
-                _ => Err(Errno::ENOMSG),
+                0 => Err(Unserved::wait(WaitFor::File("a message in a queue"), None)),
+                _ => Err(Errno::ENOMSG.into()),
             };
         };
         let (kind, text) = &queue.messages[index];
         let len = text.len().min(size as usize);
         if len < text.len() && flags & NOERROR == 0 {
-            return Err(Errno::E2BIG);
+            return Err(Errno::E2BIG.into());
         }
         let record = Record::new().u64(*kind as u64).bytes(&text[..len]).done();
         mem.write_bytes(message, &record)?;

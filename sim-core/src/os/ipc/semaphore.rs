@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::Linux;
 use super::super::errno::Errno;
+use super::super::outcome::{Outcome, Unserved};
 use super::super::record::Record;
 use super::super::threads::WaitFor;
 use super::super::time::TimeFormat;
@@ -144,16 +145,11 @@ impl Linux {
     }
 
     /// `semop`, and `semtimedop` with the address of a time-out.
-    pub(in super::super) fn semop(
-        &mut self,
-        mem: &Memory,
-        a: &[u64; 6],
-        timeout: u64,
-    ) -> Result<u64, Errno> {
+    pub(in super::super) fn semop(&mut self, mem: &Memory, a: &[u64; 6], timeout: u64) -> Outcome {
         let [id, list, count, ..] = *a;
         match u64::from(count as u32) {
-            0 => return Err(Errno::EINVAL),
-            count if count > MOST_OPERATIONS => return Err(Errno::E2BIG),
+            0 => return Err(Errno::EINVAL.into()),
+            count if count > MOST_OPERATIONS => return Err(Errno::E2BIG.into()),
             _ => {}
         }
         let mut operations = Vec::new();
@@ -172,16 +168,16 @@ impl Linux {
             at => Some(self.wait_end_ns(TimeFormat::Nanoseconds.read(mem, at)?)),
         };
         let (pid, now) = (self.pid, self.date_seconds());
-        let has_waited = self.resumed.is_some();
+        let has_waited = self.call.resumed.is_some();
         let entry = match self.family.ipc.semaphores.get(id) {
-            Err(_) if has_waited => return Err(Errno::EIDRM),
+            Err(_) if has_waited => return Err(Errno::EIDRM.into()),
             entry => entry?,
         };
         if operations
             .iter()
             .any(|operation| operation.number >= entry.object.values.len())
         {
-            return Err(Errno::EFBIG);
+            return Err(Errno::EFBIG.into());
         }
         let alters = operations.iter().any(|operation| operation.change != 0);
         entry
@@ -198,12 +194,12 @@ impl Linux {
                 }
                 Ok(0)
             }
-            Err(Undone::Fails(errno)) => Err(errno),
-            Err(Undone::Waits(false)) => Err(Errno::EAGAIN),
-            Err(Undone::Waits(true)) if until.is_some_and(|until| until <= self.now_ns) => {
-                Err(Errno::EAGAIN)
+            Err(Undone::Fails(errno)) => Err(errno.into()),
+            Err(Undone::Waits(false)) => Err(Errno::EAGAIN.into()),
+            Err(Undone::Waits(true)) if until.is_some_and(|until| until <= self.time.now_ns) => {
+                Err(Errno::EAGAIN.into())
             }
-            Err(Undone::Waits(true)) => Err(self.must_wait(WaitFor::File(WAITS), until)),
+            Err(Undone::Waits(true)) => Err(Unserved::wait(WaitFor::File(WAITS), until)),
         }
     }
 

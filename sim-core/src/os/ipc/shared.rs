@@ -102,12 +102,14 @@ impl Linux {
             _ => perm.union(Perm::X),
         };
         let mapped = self
+            .space
             .mappings
             .hold(&file, None, 0, (true, writes), u64::MAX)?;
         mem.map(addr, len, perm)?;
         self.forget(addr, len);
         mapped.copy_to(mem, addr..addr + len)?;
-        self.mappings
+        self.space
+            .mappings
             .place(mem, pages.0, addr..addr + len, mapped)?;
         self.track_shared(mem);
         let (now, pid) = (self.date_seconds(), self.pid);
@@ -117,7 +119,11 @@ impl Linux {
     }
 
     pub(in super::super) fn shmdt(&mut self, mem: &mut Memory, addr: u64) -> Result<u64, Errno> {
-        let found = self.mappings.ranges.within(addr..addr.saturating_add(1));
+        let found = self
+            .space
+            .mappings
+            .ranges
+            .within(addr..addr.saturating_add(1));
         let Some((_, file)) = found.into_iter().next() else {
             return Err(Errno::EINVAL);
         };
@@ -134,7 +140,7 @@ impl Linux {
             .align_up(entry.object.bytes)
             .ok_or(Errno::EINVAL)?;
         // Parts of it may have been unmapped or replaced before.
-        let parts = self.mappings.ranges.within(addr..addr + len);
+        let parts = self.space.mappings.ranges.within(addr..addr + len);
         for (part, file) in parts {
             if is_it(file.identity) {
                 mem.unmap(part.start, part.end - part.start)?;
@@ -229,7 +235,7 @@ impl Linux {
     /// How often a segment is mapped, in all processes.
     fn attachments(&self, identity: (u64, u64)) -> u64 {
         let of = |os: &Linux| {
-            let all = os.mappings.ranges.within(0..u64::MAX).into_iter();
+            let all = os.space.mappings.ranges.within(0..u64::MAX).into_iter();
             let starts = all.filter(|(_, file)| file.identity == identity && file.offset() == 0);
             starts.count() as u64
         };

@@ -15,8 +15,10 @@ mod samples;
 
 use super::Linux;
 use super::abi::OpenFlags;
-use super::descriptors::{Kind, OpenFile};
+use super::descriptors::Kind;
 use super::errno::Errno;
+use super::kinds::{Operations, Span, in_order};
+use super::outcome::Outcome;
 use crate::hart::GuestCounters;
 use crate::memory::Memory;
 use crate::process::{HardwareEvents, OfferedEvents, Thread};
@@ -236,19 +238,13 @@ impl Linux {
             cloexec: flags & CLOEXEC != 0,
             ..OpenFlags::default()
         };
-        self.files.insert(
-            OpenFile {
-                kind: Kind::Perf(file),
-                flags,
-                path: None,
-                number: None,
-            },
-            self.limits.descriptors(),
-        )
+        self.open_unplaced(Kind::Perf(file), flags)
     }
 
     fn refuses(&mut self, what: &str) -> Errno {
-        self.warn_once(&format!("perf_event_open is refused (EOPNOTSUPP): {what}"));
+        self.run
+            .warnings
+            .once(&format!("perf_event_open is refused (EOPNOTSUPP): {what}"));
         Errno::EOPNOTSUPP
     }
 
@@ -268,7 +264,7 @@ impl Linux {
             (CACHE, _) => Counts::of_cache(config),
             _ => None,
         };
-        let why = match (of_machine, self.offered_events) {
+        let why = match (of_machine, self.samplers.offered) {
             (Some((counts, _)), OfferedEvents::All) => return Ok(counts),
             (Some((counts, true)), OfferedEvents::Branches) => return Ok(counts),
             (Some(_), OfferedEvents::None) => {
@@ -281,7 +277,7 @@ impl Linux {
                 "is not counted; cycles, instructions, clocks, branches, and reads and writes of level 1 caches and TLBs are"
             }
         };
-        self.warn_once(&format!(
+        self.run.warnings.once(&format!(
             "perf_event_open is refused (ENOENT): event {config:#x} of type {kind} {why}"
         ));
         Err(Errno::ENOENT)
@@ -289,7 +285,7 @@ impl Linux {
 
     /// Says which events the machine counts for each thread, beside cycles, instructions and time.
     pub fn offer_events(&mut self, offered: OfferedEvents) {
-        self.offered_events = offered;
+        self.samplers.offered = offered;
     }
 
     pub(super) fn perf_file(&self, fd: u64) -> Result<Option<PerfFile>, Errno> {
@@ -299,59 +295,58 @@ impl Linux {
         })
     }
 
-    /// Whether a descriptor is one of an event.
-    pub(super) fn is_event(&self, fd: u64) -> bool {
-        let file = self.files.get(fd);
-        file.is_ok_and(|file| matches!(file.kind, Kind::Perf(_)))
-    }
-
     /// The counters of a thread of this process that an event counts for, if it is the caller or waits for its turn.
     fn counters_of(&mut self, tid: u32, caller: &Thread) -> Result<Now, Errno> {
         if tid == caller.tid {
-            return Ok(Now::of(caller, self.now_ns));
+            return Ok(Now::of(caller, self.time.now_ns));
         }
         if let Some(parked) = self.threads.parked(tid) {
-            return Ok(Now::of(parked, self.now_ns));
+            return Ok(Now::of(parked, self.time.now_ns));
         }
         if self.threads.processors_of(tid).is_none() {
             if self.other_processes().any(|other| other.threads.has(tid)) {
-                self.warn_once(
+                self.run.warnings.once(
                     "perf_event_open is refused (ESRCH): events count for threads of the process that opens them, and for \
                      no other process",
                 );
             }
             return Err(Errno::ESRCH);
         }
-        self.warn_once(
+        self.run.warnings.once(
             "perf_event_open and reads of its events are refused (EBUSY) while the thread that they count for runs on \
              another processor",
         );
         Err(Errno::EBUSY)
     }
+}
 
-    /// `read` of an event.
-    pub(super) fn read_event(
-        &mut self,
-        caller: &Thread,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
-        let [fd, at, len, ..] = *a;
-        let file = self.perf_file(fd)?.ok_or(Errno::EBADF)?;
+impl Operations for PerfFile {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("[perf_event]")
+    }
+
+    /// A wake-up is told once, as by the kernel.
+    fn events(&self) -> u16 {
+        self.take_events()
+    }
+
+    fn read(os: &mut Linux, caller: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        in_order(span.offset)?;
+        let file = os.files.own::<PerfFile>(span.fd)?.clone();
         let event = file.lock();
-        let words = event.read(&self.counters_of(event.tid, caller)?);
+        let words = event.read(&os.counters_of(event.tid, caller)?);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        if len < bytes.len() as u64 {
-            return Err(Errno::ENOSPC);
+        if span.len < bytes.len() as u64 {
+            return Err(Errno::ENOSPC.into());
         }
-        mem.write_bytes(at, &bytes)?;
+        mem.write_bytes(span.addr, &bytes)?;
         Ok(bytes.len() as u64)
     }
 
-    /// `ioctl` of an event. The numbers of both interfaces have the same last two bytes.
-    pub(super) fn control_event(
-        &mut self,
-        caller: &Thread,
+    /// The numbers of both interfaces have the same last two bytes.
+    fn control(
+        os: &mut Linux,
+        caller: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
@@ -363,9 +358,9 @@ impl Linux {
         const IDENTITY: u16 = 0x2407;
         const WHOLE_GROUP: u64 = 1;
         let [fd, request, argument, ..] = *a;
-        let file = self.perf_file(fd)?.ok_or(Errno::EBADF)?;
+        let file = os.files.own::<PerfFile>(fd)?.clone();
         let mut event = file.lock();
-        let now = self.counters_of(event.tid, caller)?;
+        let now = os.counters_of(event.tid, caller)?;
         let change = |event: &mut Event| match request as u16 {
             ENABLE => event.switch(true, &now),
             DISABLE => event.switch(false, &now),

@@ -54,8 +54,8 @@ pub(super) struct Notices {
 }
 
 impl PerfFile {
-    /// What the descriptor is ready for. A wake-up is told once, as by the kernel.
-    pub(in super::super) fn events(&self) -> u16 {
+    /// Takes the events that the descriptor is ready for; there are none then until the next wake-up.
+    pub(super) fn take_events(&self) -> u16 {
         match std::mem::take(&mut self.lock().notices.is_ready) {
             true => READABLE,
             false => 0,
@@ -73,14 +73,21 @@ impl PerfFile {
 }
 
 impl Linux {
-    /// `fcntl` about who owns a descriptor and what is sent to him. Only events send something.
+    /// `fcntl` about who owns a descriptor and what is sent to him. Only events send something; an owner of other descriptors
+    /// hears nothing.
     pub(in super::super) fn control_owner(
         &mut self,
         mem: &mut Memory,
         [fd, argument]: [u64; 2],
         command: FcntlCommand,
     ) -> Result<u64, Errno> {
-        let file = self.perf_file(fd)?.ok_or(Errno::EINVAL)?;
+        let Some(file) = self.perf_file(fd)? else {
+            let sets = matches!(
+                command,
+                FcntlCommand::SetOwner | FcntlCommand::SetOwnerOfKind
+            );
+            return sets.then_some(0).ok_or(Errno::EINVAL);
+        };
         let mut event = file.lock();
         let notices = &mut event.notices;
         match command {

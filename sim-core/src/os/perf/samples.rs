@@ -14,7 +14,7 @@ use super::counts::Counts;
 use super::{Buffer, Event, Now, PerfFile};
 use crate::bus::MemFault;
 use crate::memory::Memory;
-use crate::process::Thread;
+use crate::process::{OfferedEvents, Thread};
 
 /// No machine counts more of an event in a nanosecond.
 const MOST_IN_NS: u64 = 64;
@@ -296,18 +296,31 @@ fn framed(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {
     header.u16(8 + body.len() as u16).bytes(body).done()
 }
 
-/// The events of a process that take samples, as long as they are open.
+/// Which events a process may count, and which of them take samples.
 #[derive(Debug, Default)]
-pub(in super::super) struct Samplers(Vec<Weak<Mutex<Event>>>);
+pub(in super::super) struct Samplers {
+    /// Events that the machine counts for threads.
+    pub(super) offered: OfferedEvents,
+    /// Open events that take samples.
+    events: Vec<Weak<Mutex<Event>>>,
+}
 
 impl Samplers {
     pub(super) fn add(&mut self, file: &PerfFile) {
-        self.0.retain(|event| event.strong_count() > 0);
-        self.0.push(std::sync::Arc::downgrade(&file.0));
+        self.events.retain(|event| event.strong_count() > 0);
+        self.events.push(std::sync::Arc::downgrade(&file.0));
+    }
+
+    /// Samplers of a copy of the process, whose threads go on without events.
+    pub(in super::super) fn of_copy(&self) -> Samplers {
+        Samplers {
+            offered: self.offered,
+            events: Vec::new(),
+        }
     }
 
     fn open(&self) -> impl Iterator<Item = PerfFile> {
-        self.0.iter().filter_map(Weak::upgrade).map(PerfFile)
+        self.events.iter().filter_map(Weak::upgrade).map(PerfFile)
     }
 }
 
@@ -315,7 +328,7 @@ impl Linux {
     /// Whether events of the process take samples.
     #[must_use]
     pub fn takes_samples(&self) -> bool {
-        !self.samplers.0.is_empty()
+        !self.samplers.events.is_empty()
     }
 
     /// When the counters of the thread on this context are to be looked at, in simulated nanoseconds.
@@ -345,10 +358,10 @@ impl Linux {
 
     /// Takes the samples of the thread that runs which are due.
     pub(crate) fn take_samples(&mut self, thread: &mut Thread, mem: &mut Memory) {
-        if self.samplers.0.is_empty() {
+        if self.samplers.events.is_empty() {
             return;
         }
-        let now = Now::of(thread, self.now_ns);
+        let now = Now::of(thread, self.time.now_ns);
         let place = Place {
             pc: thread.hart.pc,
             pid: self.pid,

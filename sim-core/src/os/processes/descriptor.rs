@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::Linux;
 use super::super::abi::OpenFlags;
-use super::super::descriptors::{Kind, OpenFile};
 use super::super::errno::Errno;
+use super::super::kinds::{Kind, Operations};
 use super::super::readiness::READABLE;
 use super::super::signal_calls::valid_signal;
 use super::super::signals::SigInfo;
@@ -22,9 +22,12 @@ pub(in super::super) struct ProcessFile {
     has_ended: Arc<AtomicBool>,
 }
 
-impl ProcessFile {
-    /// Events that the descriptor is ready for.
-    pub(in super::super) fn events(&self) -> u16 {
+impl Operations for ProcessFile {
+    fn anonymous(&self) -> Option<&'static str> {
+        Some("[pidfd]")
+    }
+
+    fn events(&self) -> u16 {
         match self.has_ended.load(Ordering::Relaxed) {
             true => READABLE,
             false => 0,
@@ -55,19 +58,14 @@ impl Linux {
             Some(_) => Arc::new(AtomicBool::new(true)),
             None => Arc::clone(self.family.watched.entry(pid).or_default()),
         };
-        let file = OpenFile {
-            kind: Kind::Process(ProcessFile { pid, has_ended }),
-            flags: OpenFlags {
-                read: true,
-                write: true,
-                cloexec: true,
-                nonblock: flags & rules.nonblock != 0,
-                ..OpenFlags::default()
-            },
-            path: None,
-            number: None,
+        let flags = OpenFlags {
+            read: true,
+            write: true,
+            cloexec: true,
+            nonblock: flags & rules.nonblock != 0,
+            ..OpenFlags::default()
         };
-        self.files.insert(file, self.limits.descriptors())
+        self.open_unplaced(Kind::Process(ProcessFile { pid, has_ended }), flags)
     }
 
     /// The process that a descriptor names, and whether calls on it do not wait.

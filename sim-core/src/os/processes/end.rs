@@ -45,14 +45,14 @@ impl End {
 impl Linux {
     /// A signal is about to end the process: returns the exit code that a shell shows.
     pub(crate) fn killed(&mut self, signal: u8) -> i32 {
-        self.killed_by = Some(signal);
+        self.state.killed_by = Some(signal);
         128 + i32::from(signal)
     }
 
     /// The process whose turn it is ends, while there are others: with this exit code, or by the signal that it was
     /// killed by. `thread` is the one that has run.
     pub(crate) fn end_process(&mut self, thread: &Thread, mem: &mut Memory, code: i32) {
-        let end = match self.killed_by {
+        let end = match self.state.killed_by {
             Some(signal) => End::Killed(signal),
             None => End::Exited(code as u8),
         };
@@ -63,7 +63,7 @@ impl Linux {
         self.undo_semaphores();
         self.give_memory_back(mem);
         self.leave_children();
-        let used_ns = self.busy_ns() + self.children_ns;
+        let used_ns = self.busy_ns() + self.state.children_ns;
         let name = self.first_name();
         if let Some(member) = self.family.members.get_mut(&self.pid) {
             member.used_ns = used_ns;
@@ -82,10 +82,8 @@ impl Linux {
         };
         std::mem::swap(mem, &mut parent.mem);
         let parent = &mut *parent.os;
-        std::mem::swap(&mut self.heap, &mut parent.heap);
-        std::mem::swap(&mut self.mappings, &mut parent.mappings);
-        std::mem::swap(&mut self.locks, &mut parent.locks);
-        parent.is_lent = false;
+        std::mem::swap(&mut self.space, &mut parent.space);
+        parent.state.is_lent = false;
     }
 
     /// The children of a process that ends get another parent: the next ancestor that asked for such children
@@ -113,9 +111,9 @@ impl Linux {
 
     /// The first process has ended, and those that are left wait for what never comes.
     pub(crate) fn give_up_orphans(&mut self) {
-        self.stop = None;
+        self.run.stop = None;
         let count = self.family.parked.len() + 1;
-        self.warn_once(&format!(
+        self.run.warnings.once(&format!(
             "the run ends with processes that wait for ever ({count}): the first process has ended"
         ));
     }

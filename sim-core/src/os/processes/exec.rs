@@ -1,8 +1,8 @@
 //! `execve`: what the new program gets, and what the process forgets (Linux `fs/exec.c`).
 
 use super::super::errno::Errno;
-use super::super::file_mappings::FileMappings;
-use super::super::memory::Heap;
+use super::super::memory::AddressSpace;
+use super::super::outcome::{Outcome, Returned};
 use super::super::procfs::Located;
 use super::super::signals::SIG_IGN;
 use super::super::timers::Timers;
@@ -28,20 +28,20 @@ pub(crate) struct Execution {
 
 impl Linux {
     /// `execve`. If the program can run, the process runs it in place of its own behind the call.
-    pub(in super::super) fn execve(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in super::super) fn execve(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome<Returned> {
         let [path, args, env, ..] = *a;
         let place = Named::At(AT_FDCWD as u64, self.path_argument(mem, path)?);
         self.run_program(mem, place, (args, env))
     }
 
     /// `execveat`: of a path from a folder, or of an open file.
-    pub(in super::super) fn execveat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in super::super) fn execveat(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome<Returned> {
         const SYMLINK_NOFOLLOW: u64 = 0x100;
         const EMPTY_PATH: u64 = 0x1000;
         let [fd, path, args, env, flags, _] = *a;
         let flags = u64::from(flags as u32);
         if flags & !(SYMLINK_NOFOLLOW | EMPTY_PATH) != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let is_empty = mem.read::<1>(path)? == 0;
         let place = match is_empty && flags & EMPTY_PATH != 0 {
@@ -52,7 +52,7 @@ impl Linux {
             && let Named::At(fd, path) = &place
             && self.is_link(*fd, path)?
         {
-            return Err(Errno::ELOOP);
+            return Err(Errno::ELOOP.into());
         }
         self.run_program(mem, place, (args, env))
     }
@@ -73,13 +73,13 @@ impl Linux {
         mem: &Memory,
         place: Named,
         (args, env): (u64, u64),
-    ) -> Result<u64, Errno> {
+    ) -> Outcome<Returned> {
         if let ProcessRule::Refused(what) = self.family.rule {
-            self.warn_once(&format!(
+            self.run.warnings.once(&format!(
                 "execve is refused (ENOSYS): {what} has one program; run it functionally, or timed by the \
                  cycle-driven core, without profilers, productions and sampling"
             ));
-            return Err(Errno::ENOSYS);
+            return Err(Errno::ENOSYS.into());
         }
         let mut given = Given {
             args: self.strings(mem, args)?,
@@ -90,24 +90,28 @@ impl Linux {
             given.args.push(Vec::new());
         }
         if !given.fits() {
-            return Err(Errno::E2BIG);
+            return Err(Errno::E2BIG.into());
         }
         let found = match self.program_of(&mut given, place) {
             Ok(found) => found,
             Err(refused) => {
                 let Refused { errno, cause, .. } = *refused;
                 if let Some(cause) = cause {
-                    self.warn_once(&format!("execve is refused ({errno:?}): {cause}"));
+                    self.run
+                        .warnings
+                        .once(&format!("execve is refused ({errno:?}): {cause}"));
                 }
-                return Err(errno);
+                return Err(errno.into());
             }
         };
         if !given.fits() {
-            return Err(Errno::E2BIG);
+            return Err(Errno::E2BIG.into());
         }
         self.gather()?;
-        self.execution = Some(Box::new(Execution { found, given }));
-        Ok(0)
+        Ok(Returned {
+            program: Some(Box::new(Execution { found, given })),
+            ..Returned::default()
+        })
     }
 
     /// The strings that a list of pointers names, which ends with a null pointer.
@@ -131,15 +135,11 @@ impl Linux {
         }
     }
 
-    /// The program that the last call wants to run.
-    #[inline]
-    pub(crate) fn take_execution(&mut self) -> Option<Box<Execution>> {
-        self.execution.take()
-    }
-
     /// The program cannot run for want of memory: the call fails.
     pub(crate) fn refuse_execution(&mut self, thread: &mut Thread, cause: &LoadError) {
-        self.warn_once(&format!("execve is refused (ENOMEM): {cause}"));
+        self.run
+            .warnings
+            .once(&format!("execve is refused (ENOMEM): {cause}"));
         self.abi.set_result(&mut thread.hart, Err(Errno::ENOMEM));
     }
 
@@ -158,11 +158,12 @@ impl Linux {
         self.files.close_all(true);
         self.end_watches();
         self.wake_on_files();
-        self.exe.clone_from(&execution.found.exe);
-        self.file_name.clone_from(&execution.given.file_name);
-        self.heap = Heap::new(heap_start);
-        self.mappings = FileMappings::recorded(self.mappings.code.clone());
-        self.locks = Default::default();
+        self.program.exe.clone_from(&execution.found.exe);
+        self.program
+            .file_name
+            .clone_from(&execution.given.file_name);
+        let recorder = self.space.mappings.code.clone();
+        self.space = AddressSpace::new(heap_start, recorder);
         self.signals.reset_handlers();
         self.credentials.execute();
         self.timers = Timers::at_exec(&self.timers);

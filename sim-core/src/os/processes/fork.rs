@@ -4,12 +4,15 @@
 //! and the parent waits, all its threads, until the child executes another program or ends.
 
 use super::super::account::THREAD_BYTES;
+use super::super::dispatch::CurrentCall;
 use super::super::errno::Errno;
+use super::super::memory::AddressSpace;
+use super::super::outcome::{Outcome, Returned, Unserved};
 use super::super::streams::Streams;
 use super::super::threads::{Request, Threads, WaitFor, flag};
 use super::super::timers::Timers;
 use super::super::{Linux, StopReason};
-use super::{Member, ProcessRule};
+use super::{Member, ProcessRule, ProcessState};
 use crate::hart::GuestCounters;
 use crate::memory::{Memory, MemoryError};
 use crate::process::{Guest, Reservations, Thread};
@@ -39,7 +42,7 @@ impl Linux {
         thread: &Thread,
         mem: &mut Memory,
         request: Request,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome<Returned> {
         let flags = request.flags;
         let most = self.check_child(flags)?;
         let borrows = flags & flag::VM != 0;
@@ -70,20 +73,17 @@ impl Linux {
             os.signals.reset_handlers();
         }
         if borrows {
-            std::mem::swap(&mut self.mappings, &mut os.mappings);
-            std::mem::swap(&mut self.locks, &mut os.locks);
-            self.is_lent = true;
+            std::mem::swap(&mut self.space, &mut os.space);
+            self.state.is_lent = true;
         } else {
-            os.mappings.inherit(&mut child_mem)?;
+            os.space.mappings.inherit(&mut child_mem)?;
             os.track_shared(&mut child_mem);
         }
-        // The parent goes on when another process has had its turn, or the memory is back.
-        self.yields |= borrows;
         os.threads.park(first);
         self.add_child(pid, &request, borrows);
-        let image = self.started.as_ref().map(|started| &started.image);
+        let image = self.program.started.as_ref().map(|started| &started.image);
         if let Some(image) = image {
-            os.program_number = self.family.begin_program(image);
+            os.program.number = self.family.begin_program(image);
             self.record_fork(&mut os, borrows);
             self.family.park(Box::new(Guest {
                 mem: child_mem,
@@ -93,23 +93,30 @@ impl Linux {
                 reservations: Reservations::default(),
             }));
         }
-        self.second_result = Some(0);
-        Ok(u64::from(pid))
+        Ok(Returned {
+            second: Some(0),
+            // The parent goes on when another process has had its turn, or the memory is back.
+            yields: borrows,
+            ..pid.into()
+        })
     }
 
     /// A program is replaced, or its memory lent, while all threads but the caller have left their contexts. Until they
     /// have, the call waits.
-    pub(super) fn gather(&mut self) -> Result<(), Errno> {
+    pub(super) fn gather(&mut self) -> Outcome<()> {
         /// It looks again after this time, in nanoseconds.
         const A_WHILE: u64 = 1000;
         if !self.threads.others_run() {
-            self.gathers = None;
+            self.state.gathers = None;
             return Ok(());
         }
         // Another thread may wait for the same on its context.
-        self.gathers = self.gathers.or(Some(self.processor()));
+        self.state.gathers = self.state.gathers.or(Some(self.processor()));
         self.threads.let_all_look();
-        Err(self.must_wait(WaitFor::Time, Some(self.now_ns + A_WHILE)))
+        Err(Unserved::wait(
+            WaitFor::Time,
+            Some(self.time.now_ns + A_WHILE),
+        ))
     }
 
     /// Checks what is asked for. Returns how many processes there may be.
@@ -117,7 +124,7 @@ impl Linux {
         let limit = match self.family.rule {
             ProcessRule::Allowed(limit) => limit,
             ProcessRule::Refused(what) => {
-                self.warn_once(&format!(
+                self.run.warnings.once(&format!(
                     "a second process is refused (ENOSYS): {what} has one process; run the program functionally, or \
                      timed by the cycle-driven core, without profilers, productions and sampling"
                 ));
@@ -126,14 +133,14 @@ impl Linux {
         };
         let is_concurrent = flags & flag::VM != 0 && flags & flag::VFORK == 0;
         if is_concurrent || flags & !KNOWN != 0 {
-            self.warn_once(&format!(
+            self.run.warnings.once(&format!(
                 "a child process is refused (ENOSYS): clone with flags {flags:#x} shares more than fork, vfork and \
                  posix_spawn do"
             ));
             return Err(Errno::ENOSYS);
         }
         if self.family.members.len() >= limit as usize {
-            self.warn_once(&format!(
+            self.run.warnings.once(&format!(
                 "a child process is refused (EAGAIN): the program has {limit}, as many as it may have"
             ));
             self.count_refusal(limit);
@@ -147,7 +154,7 @@ impl Linux {
         self.family.refused += 1;
         let refused = self.family.refused;
         if refused >= MOST_REFUSED {
-            self.stop = Some(StopReason::Processes { limit, refused });
+            self.run.stop = Some(StopReason::Processes { limit, refused });
         }
     }
 
@@ -163,7 +170,7 @@ impl Linux {
         }
         let limit = self.share_account(mem);
         if self.memory_left() < 2 * mem.mapped_bytes() + PROCESS_BYTES {
-            self.warn_once(
+            self.run.warnings.once(
                 "a child process is refused (ENOMEM): all processes together may have as much memory as the limit \
                  says (--memory-limit raises it)",
             );
@@ -182,7 +189,9 @@ impl Linux {
     }
 
     pub(super) fn no_memory(&mut self, cause: &MemoryError) -> Errno {
-        self.warn_once(&format!("a process is refused (ENOMEM): {cause}"));
+        self.run
+            .warnings
+            .once(&format!("a process is refused (ENOMEM): {cause}"));
         Errno::ENOMEM
     }
 
@@ -192,21 +201,20 @@ impl Linux {
         signals.pending = Default::default();
         Linux {
             pid,
-            signals,
+            state: ProcessState::default(),
+            call: CurrentCall {
+                resumed: None,
+                ..self.call
+            },
             files: self.files.of_child(pid),
-            network: self.network.clone(),
-            writable: self.writable,
-            mappings: self.mappings.clone(),
-            locks: Default::default(),
+            tree: self.tree.clone(),
+            signals,
+            space: AddressSpace {
+                locks: Default::default(),
+                ..self.space.clone()
+            },
             timers: Timers::of_process(pid),
             threads: Threads::of_child(&self.threads),
-            second_result: None,
-            yields: false,
-            wait: None,
-            resumed: None,
-            raised: None,
-            children_ns: 0,
-            warnings: Vec::new(),
             ..self.over(Default::default(), Streams::closed())
         }
     }

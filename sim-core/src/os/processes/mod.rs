@@ -81,6 +81,24 @@ pub(super) struct Member {
     pub name: [u8; Thread::NAME_BYTES],
 }
 
+/// How a process stands to its turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ProcessState {
+    /// The process has lent its memory to a child, and waits until that is back.
+    pub is_lent: bool,
+    /// The process is stopped until a signal lets it go on.
+    pub is_stopped: bool,
+    /// A thread on this context waits for all others of the process to leave theirs.
+    pub gathers: Option<usize>,
+    /// Up to which change of shared memory, and which of them by stores, as the family counts them, it has seen what others
+    /// have written.
+    pub seen_changes: (u64, u64),
+    /// The signal that has ended it.
+    pub killed_by: Option<u8>,
+    /// Processor time of the children that it waited for, in nanoseconds.
+    pub children_ns: u64,
+}
+
 /// The processes of a run.
 #[derive(Debug)]
 pub(crate) struct Family {
@@ -338,7 +356,7 @@ impl Linux {
     /// number 1.
     #[must_use]
     pub fn program_number(&self) -> u32 {
-        self.program_number
+        self.program.number
     }
 
     /// The programs that processes have begun behind the first one of the run, from number 2 on.
@@ -349,33 +367,37 @@ impl Linux {
 
     /// Another program runs in the process.
     pub(crate) fn begin_program(&mut self, image: &Arc<ProgramImage>) {
-        self.program_number = self.family.begin_program(image);
-        self.mappings.code.turn_to(self.program_number);
+        self.program.number = self.family.begin_program(image);
+        self.space.mappings.code.turn_to(self.program.number);
         self.record_program(image);
     }
 
     /// Records the code with which a program begins.
     pub(crate) fn record_program(&self, image: &Arc<ProgramImage>) {
-        let started = self.started.as_ref();
+        let started = self.program.started.as_ref();
         let loader = started.and_then(|started| started.interpreter.as_ref());
-        let log = self.mappings.code.log();
-        log.begin((self.program_number, self.pid), (image, &self.exe), loader);
+        let log = self.space.mappings.code.log();
+        log.begin(
+            (self.program.number, self.pid),
+            (image, &self.program.exe),
+            loader,
+        );
     }
 
     /// Records the code with which a child begins. `borrows`: it runs in the memory of this process, whose code what it
     /// maps belongs to.
     fn record_fork(&self, child: &mut Linux, borrows: bool) {
         if !borrows {
-            child.mappings.code.turn_to(child.program_number);
+            child.space.mappings.code.turn_to(child.program.number);
         }
-        let log = child.mappings.code.log();
-        log.fork(self.program_number, (child.program_number, child.pid));
+        let log = child.space.mappings.code.log();
+        log.fork(self.program.number, (child.program.number, child.pid));
     }
 
     /// The record of the code that programs of the run have mapped.
     #[must_use]
     pub fn code_log(&self) -> &CodeLog {
-        self.mappings.code.log()
+        self.space.mappings.code.log()
     }
 
     /// The numbers of all processes of the run, also of those that have ended and whose parents have not asked yet.
@@ -433,21 +455,21 @@ impl Linux {
 
     /// Whether the process waits until a child gives its memory back.
     pub(super) fn has_lent_memory(&self) -> bool {
-        self.is_lent
+        self.state.is_lent
     }
 
     /// Whether a thread of this process waits for its turn and can have it.
     pub(crate) fn is_ready(&self) -> bool {
-        !self.is_lent && !self.is_stopped && self.threads.has_ready()
+        !self.state.is_lent && !self.state.is_stopped && self.threads.has_ready()
     }
 
     /// Whether a thread of this process is ready that a context may run.
     pub(super) fn has_own_thread_for(&self, context: usize) -> bool {
-        let is_ready = match self.gathers {
+        let is_ready = match self.state.gathers {
             None => self.threads.has_ready_for(context),
             Some(home) => home == context && self.threads.has_ready(),
         };
-        is_ready && !self.is_lent && !self.is_stopped
+        is_ready && !self.state.is_lent && !self.state.is_stopped
     }
 
     /// The thread whose turn it is on this context, to which it comes: see [`Threads::next`](super::threads::Threads).
@@ -455,12 +477,13 @@ impl Linux {
         if !self.has_own_thread_for(self.processor()) {
             return None;
         }
-        self.threads.next(self.now_ns, self.gathers.is_some())
+        self.threads
+            .next(self.time.now_ns, self.state.gathers.is_some())
     }
 
     /// The thread leaves this context.
     pub(crate) fn leave_context(&mut self, thread: &mut Thread) {
-        self.threads.leave_context(thread, self.now_ns);
+        self.threads.leave_context(thread, self.time.now_ns);
     }
 
     /// Whether a thread of any process runs on another context.
@@ -470,11 +493,11 @@ impl Linux {
 
     /// Whether the thread on this context may not run there any more.
     pub(crate) fn has_to_go(&self, thread: &Thread) -> bool {
-        let gathers_elsewhere = match self.gathers {
+        let gathers_elsewhere = match self.state.gathers {
             None => self.threads.has_to_go(thread),
             Some(home) => home != self.processor(),
         };
-        gathers_elsewhere || self.is_stopped
+        gathers_elsewhere || self.state.is_stopped
     }
 
     /// Whether another thread or process waits for its turn.
@@ -497,9 +520,9 @@ impl Linux {
 
     /// Lets the processes that do not run do what is due by the clock.
     pub(super) fn look_at_clocks_of_others(&mut self) {
-        let (now_ns, idle_ns) = (self.now_ns, self.idle_ns);
+        let time = self.time;
         for other in self.family.others_mut() {
-            (other.now_ns, other.idle_ns) = (now_ns, idle_ns);
+            other.time = time;
             other.look_at_clock(None);
         }
     }
@@ -519,20 +542,8 @@ impl Linux {
         use std::mem::swap;
         self.files.hand_over(&mut to.files);
         swap(&mut self.family, &mut to.family);
-        swap(&mut self.streams, &mut to.streams);
-        swap(&mut self.listings, &mut to.listings);
-        swap(&mut self.refusals, &mut to.refusals);
-        swap(&mut self.random, &mut to.random);
-        swap(&mut self.warnings, &mut to.warnings);
-        swap(&mut self.warned, &mut to.warned);
-        swap(&mut self.sink, &mut to.sink);
-        swap(&mut self.stop, &mut to.stop);
-        to.output_left = self.output_left;
-        to.file_limit = self.file_limit;
-        to.time_limit = self.time_limit;
-        to.now_ns = self.now_ns;
-        to.start_ns = self.start_ns;
-        to.idle_ns = self.idle_ns;
+        swap(&mut self.run, &mut to.run);
+        to.time = self.time;
         to.threads.go_on_counting(&self.threads);
         to.threads.take_turn(&mut self.threads);
     }

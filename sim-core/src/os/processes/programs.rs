@@ -217,7 +217,7 @@ impl Linux {
         let Some(path) = &image.interpreter else {
             return Ok(None);
         };
-        let found = match self.root {
+        let found = match self.tree.root {
             None => Err(Refused::because(
                 Errno::ENOENT,
                 "but the program sees no files".to_owned(),
@@ -286,8 +286,11 @@ impl Linux {
         match runnable {
             Runnable::File(file, exe) => self.program_in(&file, &place.text(), exe),
             Runnable::Own => {
-                let started = self.started.as_ref().ok_or(Errno::ENOENT)?;
-                Ok(Found::Program(Arc::clone(&started.image), self.exe.clone()))
+                let started = self.program.started.as_ref().ok_or(Errno::ENOENT)?;
+                Ok(Found::Program(
+                    Arc::clone(&started.image),
+                    self.program.exe.clone(),
+                ))
             }
         }
     }
@@ -343,8 +346,8 @@ impl Linux {
             S_IFIFO => return refused("it is a FIFO"),
             _ => return refused("it is a device or a socket"),
         }
-        let mode = mode_of(&node.stat, self.writable);
-        if self.credentials.access(mode, self.owner, false) & 1 == 0 {
+        let mode = mode_of(&node.stat, self.tree.writable);
+        if self.credentials.access(mode, self.tree.owner, false) & 1 == 0 {
             return refused("it is not executable (chmod +x)");
         }
         Ok(self.root()?.open(node, OFlags::RDONLY)?)
@@ -362,7 +365,7 @@ impl Linux {
         let Some(needed) = needed.filter(|needed| *needed <= MAX_FILE_BYTES) else {
             return Ok(None);
         };
-        if self.started.is_some() {
+        if self.program.started.is_some() {
             // The bytes are there twice for a moment.
             self.check_room(2 * needed, Errno::ENOMEM)?;
         }
@@ -405,7 +408,11 @@ impl Linux {
             true => Refused::with(Errno::ENOEXEC, cause),
             false => Errno::ENOEXEC.into(),
         })?;
-        let own = self.started.as_ref().map(|s| (s.image.isa, s.image.os));
+        let own = self
+            .program
+            .started
+            .as_ref()
+            .map(|s| (s.image.isa, s.image.os));
         if own.is_some_and(|own| own != (image.isa, image.os)) {
             let cause = LoadError::WrongKind {
                 file: name,
@@ -423,7 +430,7 @@ impl Linux {
 
     /// Keeps a program that has been read. What a run begins with is not the program's memory.
     fn keep_image(&mut self, key: Key, image: &Arc<ProgramImage>) {
-        if self.started.is_some() {
+        if self.program.started.is_some() {
             self.charge_program(image.held_bytes());
         }
         self.family.images.keep(key, image);

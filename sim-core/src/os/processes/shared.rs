@@ -29,7 +29,7 @@ pub(crate) enum Changes {
 impl Linux {
     /// Puts files behind the anonymous mappings that a child is about to share.
     pub(super) fn share_anonymous(&mut self, mem: &mut Memory) -> Result<(), Errno> {
-        for (range, ()) in self.mappings.anonymous.within(0..u64::MAX) {
+        for (range, ()) in self.space.mappings.anonymous.within(0..u64::MAX) {
             let file = new_memory_file()?;
             file.set_len(range.end - range.start)?;
             let mut page = [0; PAGE_SIZE as usize];
@@ -40,10 +40,13 @@ impl Linux {
                     self.charge_anyway(PAGE_SIZE);
                 }
             }
-            let shared = self.mappings.hold(&file, None, 0, (true, true), u64::MAX)?;
-            self.mappings.ranges.insert(range, shared);
+            let shared = self
+                .space
+                .mappings
+                .hold(&file, None, 0, (true, true), u64::MAX)?;
+            self.space.mappings.ranges.insert(range, shared);
         }
-        self.mappings.anonymous = Default::default();
+        self.space.mappings.anonymous = Default::default();
         self.track_shared(mem);
         Ok(())
     }
@@ -76,17 +79,18 @@ impl Linux {
     /// The turn of the process begins: gives its mappings of files what others have changed. Says what that may be.
     pub(crate) fn see_changes(&mut self, mem: &mut Memory) -> Changes {
         let (changes, stores) = (self.family.changes, self.family.stores);
-        let (seen, seen_stores) = std::mem::replace(&mut self.seen_changes, (changes, stores));
-        if seen == changes || !self.mappings.has_files() {
+        let (seen, seen_stores) =
+            std::mem::replace(&mut self.state.seen_changes, (changes, stores));
+        if seen == changes || !self.space.mappings.has_files() {
             return Changes::None;
         }
         // A file whose size the host does not tell stays as it is.
-        let _ = self.mappings.fit(mem, self.abi.page_bytes(), None);
-        if !self.mappings.has_shown() {
+        let _ = self.space.mappings.fit(mem, self.abi.page_bytes(), None);
+        if !self.space.mappings.has_shown() {
             return Changes::None;
         }
         let mut is_changed = false;
-        for (range, file) in self.mappings.ranges.within(0..u64::MAX) {
+        for (range, file) in self.space.mappings.ranges.within(0..u64::MAX) {
             let written = self.family.written.get(&file.identity);
             let written = written.copied().unwrap_or(0).max(self.family.any_written);
             // Private ones can be large, and their files are seldom written.
@@ -113,7 +117,7 @@ impl Linux {
 
     /// Whether other processes can store at an address.
     pub(crate) fn is_shared(&self, addr: u64) -> bool {
-        self.mappings.shared_place(addr).is_some()
+        self.space.mappings.shared_place(addr).is_some()
     }
 
     /// The shared mappings of the process, and where each begins in a memory that has all files that processes share, one
@@ -122,7 +126,7 @@ impl Linux {
     pub fn shared_places(&mut self) -> Vec<(Range<u64>, u64)> {
         /// The most bytes of a file.
         const FILE_BYTES_SHIFT: u32 = 44;
-        if !self.mappings.has_shared() {
+        if !self.space.mappings.has_shared() {
             return Vec::new();
         }
         let numbers = &mut self.family.shared_files;
@@ -131,7 +135,7 @@ impl Linux {
             let number = *numbers.entry(file.identity).or_insert(next);
             (number << FILE_BYTES_SHIFT) + file.offset()
         };
-        let all = self.mappings.ranges.within(0..u64::MAX).into_iter();
+        let all = self.space.mappings.ranges.within(0..u64::MAX).into_iter();
         all.filter(|(_, file)| file.is_shared)
             .map(|(range, file)| (range, place_of(&file)))
             .collect()
@@ -141,10 +145,10 @@ impl Linux {
     pub(in super::super) fn places_of_futex(&self, addr: u64) -> Vec<(u32, u64)> {
         let mut places = vec![(self.pid, addr)];
         if self.family.has_others()
-            && let Some((file, place)) = self.mappings.shared_place(addr)
+            && let Some((file, place)) = self.space.mappings.shared_place(addr)
         {
             for other in self.family.others() {
-                let addresses = other.mappings.addresses_of(file, place);
+                let addresses = other.space.mappings.addresses_of(file, place);
                 places.extend(addresses.into_iter().map(|at| (other.pid, at)));
             }
         }
@@ -162,11 +166,11 @@ impl Linux {
     /// Wakes threads that wait at the same place of shared memory in other processes. Returns how many.
     pub(in super::super) fn wake_shared_futex(&mut self, addr: u64, most: u64, bits: u32) -> u64 {
         let mut woken = 0;
-        let Some((file, place)) = self.mappings.shared_place(addr) else {
+        let Some((file, place)) = self.space.mappings.shared_place(addr) else {
             return woken;
         };
         for other in self.family.others_mut() {
-            for at in other.mappings.addresses_of(file, place) {
+            for at in other.space.mappings.addresses_of(file, place) {
                 woken += other.threads.wake_futex(at, most - woken.min(most), bits);
             }
         }

@@ -46,7 +46,7 @@ impl Change {
 impl Linux {
     /// Whether the process is stopped.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.is_stopped
+        self.state.is_stopped
     }
 
     /// A signal is sent to the process or to one of its threads, here `running` or another one. Signals that stop and
@@ -69,7 +69,7 @@ impl Linux {
                 self.threads.discard_signal(*signal);
             }
         }
-        self.is_stopped &= !(is_continue || signal == SIGKILL);
+        self.state.is_stopped &= !(is_continue || signal == SIGKILL);
     }
 
     /// Another process was stopped, and may go on because of a signal: tells its parent.
@@ -101,7 +101,7 @@ impl Linux {
     }
 
     fn stop_by(&mut self, signal: u8) {
-        if std::mem::replace(&mut self.is_stopped, true) {
+        if std::mem::replace(&mut self.state.is_stopped, true) {
             return;
         }
         self.threads.let_all_look();

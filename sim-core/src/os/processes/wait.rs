@@ -2,6 +2,7 @@
 
 use super::super::Linux;
 use super::super::errno::Errno;
+use super::super::outcome::{Outcome, Unserved};
 use super::super::record::{Record, write_optional};
 use super::super::threads::WaitFor;
 use super::super::time::used;
@@ -61,14 +62,14 @@ impl Linux {
         mem: &mut Memory,
         a: &[u64; 6],
         is_osf: bool,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let [pid, status, options, rusage, ..] = *a;
         let options = u64::from(options as u32);
         if options & !(WNOHANG | WSTOPPED | WCONTINUED | WNOTHREAD | WALL | WCLONE) != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let which = match pid as i32 {
-            i32::MIN => return Err(Errno::ESRCH),
+            i32::MIN => return Err(Errno::ESRCH.into()),
             -1 => Which::Any,
             0 => Which::Group(self.group_and_session().0),
             pid @ 1.. => Which::Process(pid as u32),
@@ -89,11 +90,7 @@ impl Linux {
     }
 
     /// `waitid`.
-    pub(in super::super) fn waitid(
-        &mut self,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    pub(in super::super) fn waitid(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         const ALL: u64 = 0;
         const PROCESS: u64 = 1;
         const GROUP: u64 = 2;
@@ -104,7 +101,7 @@ impl Linux {
         if options & !(WNOHANG | KINDS | WNOWAIT | WNOTHREAD | WALL | WCLONE) != 0
             || options & KINDS == 0
         {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let mut refuses_to_wait = false;
         let which = match (u64::from(kind as u32), id as i32) {
@@ -120,11 +117,11 @@ impl Linux {
                 }
                 Which::Process(pid)
             }
-            _ => return Err(Errno::EINVAL),
+            _ => return Err(Errno::EINVAL.into()),
         };
         let changed = self.changed_child(which, options)?;
         if changed.is_none() && refuses_to_wait {
-            return Err(Errno::EAGAIN);
+            return Err(Errno::EAGAIN.into());
         }
         let rules = self.abi.signal_rules();
         let told = match changed {
@@ -167,13 +164,13 @@ impl Linux {
         {
             child.change = None;
         } else if let Some(child) = members.remove(&pid) {
-            self.children_ns += child.used_ns;
+            self.state.children_ns += child.used_ns;
         }
     }
 
     /// The first child of those that a call waits for of which there is news; `None` if there is none and the call does
     /// not wait.
-    fn changed_child(&mut self, which: Which, options: u64) -> Result<Option<(u32, News)>, Errno> {
+    fn changed_child(&mut self, which: Which, options: u64) -> Outcome<Option<(u32, News)>> {
         let child_signal = self.abi.signal_rules().child;
         let own = self.pid;
         let is_meant = |pid: u32, member: &Member| {
@@ -192,12 +189,12 @@ impl Linux {
             .map(|(pid, member)| (*pid, News::of(member, options)))
             .peekable();
         if meant.peek().is_none() {
-            return Err(Errno::ECHILD);
+            return Err(Errno::ECHILD.into());
         }
         match meant.find_map(|(pid, news)| Some((pid, news?))) {
             Some(changed) => Ok(Some(changed)),
             None if options & WNOHANG != 0 => Ok(None),
-            None => Err(self.must_wait(WaitFor::Child, None)),
+            None => Err(Unserved::wait(WaitFor::Child, None)),
         }
     }
 }

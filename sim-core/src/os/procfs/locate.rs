@@ -135,7 +135,7 @@ impl Linux {
         if !path.split(|&b| b == b'/').any(names_made) {
             return None;
         }
-        let text = match (self.root.as_ref(), self.host_start(dirfd)) {
+        let text = match (self.tree.root.as_ref(), self.host_start(dirfd)) {
             (Some(root), Some(folder)) => root.current_path(folder).ok()?.text(),
             (None, _) if dirfd as i32 == AT_FDCWD => b"/".to_vec(),
             _ => return None,
@@ -147,7 +147,7 @@ impl Linux {
     /// The made-up folder that relative paths begin at, if it is one.
     fn made_start(&self, dirfd: u64) -> Option<&str> {
         if dirfd as i32 == AT_FDCWD {
-            return self.made_cwd.as_deref();
+            return self.tree.made_cwd.as_deref();
         }
         match &self.files.get(dirfd).ok()?.kind {
             Kind::MadeFolder(folder) => Some(folder.path()),
@@ -157,7 +157,7 @@ impl Linux {
 
     fn host_start(&self, dirfd: u64) -> Option<&crate::os::paths::Folder> {
         if dirfd as i32 == AT_FDCWD {
-            return self.cwd.as_ref();
+            return self.tree.cwd.as_ref();
         }
         match &self.files.get(dirfd).ok()?.kind {
             Kind::Directory(listing) => Some(listing.folder()),
@@ -215,7 +215,7 @@ impl Linux {
         match link {
             Link::Path(target) => again(CWD, target),
             Link::Own => again(CWD, &format!("/proc/{own}")),
-            Link::OwnThread => again(CWD, &format!("/proc/{own}/task/{}", self.caller)),
+            Link::OwnThread => again(CWD, &format!("/proc/{own}/task/{}", self.call.caller)),
             Link::Root => again(CWD, "/."),
             Link::WorkingFolder if is_own => again(CWD, "."),
             Link::WorkingFolder => {

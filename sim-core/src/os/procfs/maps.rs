@@ -45,7 +45,7 @@ impl Linux {
         let page = self.abi.page_bytes();
         let stack = layout::STACK_TOP - layout::STACK_BYTES;
         let stack = stack - stack % page..layout::STACK_TOP.next_multiple_of(page);
-        let heap = self.heap.range();
+        let heap = self.space.heap.range();
         let heap = heap.start.next_multiple_of(page)..heap.end.next_multiple_of(page);
         let trampoline = layout::TRAMPOLINE..layout::TRAMPOLINE + crate::memory::PAGE_SIZE;
         let fixed = [
@@ -75,6 +75,7 @@ impl Linux {
             }
         }
         if let Some((part, ())) = self
+            .space
             .mappings
             .anonymous
             .within(start..end)
@@ -91,7 +92,14 @@ impl Linux {
                 return (part.end, area);
             }
         }
-        match self.mappings.ranges.within(start..end).into_iter().next() {
+        match self
+            .space
+            .mappings
+            .ranges
+            .within(start..end)
+            .into_iter()
+            .next()
+        {
             Some((part, file)) if part.start == start => {
                 let area = Area {
                     name: file.name(),
@@ -107,11 +115,13 @@ impl Linux {
 
     /// Where the files of the program and of its loader lie, in whole pages, with the place in the file and its path.
     fn segments(&self, page: u64) -> impl Iterator<Item = (Range<u64>, u64, &[u8])> {
-        let started = self.started.iter();
+        let started = self.program.started.iter();
         let files = started.flat_map(|started| {
             let loader = started.interpreter.as_ref();
             let loader = loader.map(|loader| (&loader.image, &loader.path[..]));
-            [(&started.image, &self.exe[..])].into_iter().chain(loader)
+            [(&started.image, &self.program.exe[..])]
+                .into_iter()
+                .chain(loader)
         });
         let segments =
             files.flat_map(|(image, path)| image.segments.iter().map(move |s| (s, path)));

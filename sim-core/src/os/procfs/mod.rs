@@ -4,19 +4,23 @@
 //! A path into `/proc` or `/sys` never reaches the host. In `/dev` the devices below are made up, and other
 //! names are those of the root folder.
 //!
-//! [`tree`] says which files there are, [`locate`] where a path leads, [`open`] what opening and listing
-//! give; [`process`], [`maps`] and [`system`] write the text of the files.
+//! [`tree`] says which files there are, [`locate`] where a path leads, [`open`] what opening
+//! gives, and [`opened`] and [`devices`] what reading does; [`process`], [`maps`] and [`system`] write the text of the files.
 
+mod devices;
 mod locate;
 mod maps;
 mod open;
+mod opened;
 mod process;
 mod subject;
 mod system;
 mod tree;
 
 pub(super) use self::locate::Located;
-pub(super) use self::open::{MadeFolder, MadeText, reopen};
+pub(super) use self::open::reopen;
+pub(super) use self::opened::{MadeFolder, MadeText};
+pub(super) use self::tree::Device;
 
 use std::sync::Arc;
 

@@ -51,7 +51,7 @@ impl Linux {
             let _ = mem.read_bytes(range.start, &mut bytes);
             bytes
         };
-        let started = os.started.as_ref();
+        let started = os.program.started.as_ref();
         match text {
             Text::Arguments => from_stack(started.map(|s| &s.arguments)),
             Text::Environment => from_stack(started.map(|s| &s.environment)),
@@ -80,7 +80,7 @@ impl Linux {
 
     fn sizes(&self, mem: &Memory) -> Sizes {
         let total = mem.mapped_ranges().map(|r| r.end - r.start).sum();
-        let segments = self.started.iter().flat_map(|s| &s.image.segments);
+        let segments = self.program.started.iter().flat_map(|s| &s.image.segments);
         let text = segments
             .filter(|segment| segment.perm.contains(crate::memory::Perm::X))
             .map(|segment| segment.mem_bytes.next_multiple_of(PAGE_SIZE))
@@ -97,7 +97,7 @@ impl Linux {
     /// `stat`: 52 numbers. Those that have no meaning here are zero.
     fn process_stat(&self, subject: &Subject<'_>) -> String {
         let (os, mem) = (subject.os, subject.mem);
-        let started = os.started.as_ref();
+        let started = os.program.started.as_ref();
         let image = started.map(|started| &started.image);
         let text = image.and_then(|image| {
             let is_text = |s: &&crate::image::Segment| s.perm.contains(crate::memory::Perm::X);
@@ -115,11 +115,11 @@ impl Linux {
         let tid = subject.tid;
         let sizes = os.sizes(mem);
         let resident = mem.resident_bytes() / os.abi.page_bytes();
-        let heap = os.heap.range().start;
+        let heap = os.space.heap.range().start;
         let parts: [&[u64]; 6] = [
             // time of user, system, children; priority, nice, threads, interval, start
             &[
-                os.busy_ticks(self.now_ns),
+                os.busy_ticks(self.time.now_ns),
                 0,
                 0,
                 0,
@@ -167,7 +167,7 @@ impl Linux {
         let descriptors = os.files.open_numbers().last().map_or(0, |fd| fd + 1);
         let rows: Vec<(&str, String)> = vec![
             ("Name", subject.name()),
-            ("Umask", format!("{:04o}", os.umask)),
+            ("Umask", format!("{:04o}", os.tree.umask)),
             ("State", subject.state.text().to_owned()),
             ("Tgid", os.pid.to_string()),
             ("Ngid", "0".to_owned()),
@@ -176,7 +176,10 @@ impl Linux {
             ("TracerPid", "0".to_owned()),
             ("FDSize", descriptors.next_multiple_of(64).to_string()),
             ("VmSize", kib(sizes.total)),
-            ("VmLck", kib(os.locks.ranges.bytes_within(0..u64::MAX))),
+            (
+                "VmLck",
+                kib(os.space.locks.ranges.bytes_within(0..u64::MAX)),
+            ),
             ("VmPin", kib(0)),
             ("VmHWM", kib(mem.peak_resident_bytes())),
             ("VmRSS", kib(mem.resident_bytes())),

@@ -86,7 +86,7 @@ impl Linux {
     /// The threads of a process.
     pub(super) fn threads_of(&self, pid: u32) -> Vec<u32> {
         if pid == self.pid {
-            return self.threads.numbers(Some(self.caller));
+            return self.threads.numbers(Some(self.call.caller));
         }
         match self.parked_process(pid) {
             Some((os, _)) => os.threads.numbers(None),

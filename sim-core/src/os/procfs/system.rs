@@ -29,7 +29,11 @@ impl Linux {
             },
             Text::MemInfo => memory_info(self.memory_in_all(mem), mem),
             Text::Stat => self.system_stat(),
-            Text::Uptime => format!("{} {}\n", seconds(self.now_ns), seconds(self.idle_ns)),
+            Text::Uptime => format!(
+                "{} {}\n",
+                seconds(self.time.now_ns),
+                seconds(self.time.idle_ns)
+            ),
             Text::LoadAverage => "0.00 0.00 0.00 1/1 1000\n".to_owned(),
             Text::Version => format!("{name} version {release} (hps@hps) #1\n"),
             Text::Release => format!("{release}\n"),
@@ -43,7 +47,7 @@ impl Linux {
     /// `/proc/cpuinfo`: the processors, as Linux tells of them (`arch/riscv/kernel/cpu.c`,
     /// `arch/alpha/kernel/setup.c`).
     fn cpu_info(&self) -> String {
-        match self.isa {
+        match self.program.isa {
             Isa::Riscv64 => {
                 let isa = crate::riscv::extensions::isa_string();
                 let of = |number| {
@@ -80,13 +84,13 @@ impl Linux {
 
     /// `/proc/stat`: time in ticks since the start, all of it the program's or idle.
     fn system_stat(&self) -> String {
-        let idle = self.idle_ns / NANOS_PER_TICK;
+        let idle = self.time.idle_ns / NANOS_PER_TICK;
         let busy = self.all_busy_ns() / NANOS_PER_TICK;
         let times = format!("{busy} 0 0 {idle} 0 0 0 0 0 0");
         let each: String = (0..self.processors())
             .map(|number| format!("cpu{number} {times}\n"))
             .collect();
-        let start = self.start_ns / NANOS_PER_SECOND;
+        let start = self.time.start_ns / NANOS_PER_SECOND;
         format!(
             "cpu  {times}\n{each}intr 0\nctxt 0\nbtime {start}\nprocesses 1\n\
              procs_running 1\nprocs_blocked 0\n"
@@ -101,7 +105,7 @@ impl Linux {
     /// A random UUID (version 4) from the guest's seed.
     fn uuid(&mut self) -> String {
         let mut bytes = [0; 16];
-        self.random.fill(&mut bytes);
+        self.run.random.fill(&mut bytes);
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -37,7 +37,7 @@ pub(super) enum Link {
 
 /// Devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Device {
+pub(in crate::os) enum Device {
     Null,
     Zero,
     Full,

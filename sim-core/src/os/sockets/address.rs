@@ -172,9 +172,12 @@ pub(super) fn destination(ip: Ipv6Addr) -> Ipv6Addr {
     }
 }
 
-/// Whether a socket that is bound to `bound` gets what is sent to `to`.
-pub(super) fn reaches(bound: &Ipv6Addr, to: &Ipv6Addr) -> bool {
-    bound == to || bound.is_unspecified() || (is_any(bound) && to.to_ipv4_mapped().is_some())
+/// Whether a socket that is bound to `bound`, for IPv6 only or for both, gets what is sent to `to`.
+pub(super) fn reaches(bound: &Ipv6Addr, is_v6_only: bool, to: &Ipv6Addr) -> bool {
+    let is_mapped = to.to_ipv4_mapped().is_some();
+    bound == to
+        || (bound.is_unspecified() && !(is_v6_only && is_mapped))
+        || (is_any(bound) && !bound.is_unspecified() && is_mapped)
 }
 
 #[cfg(test)]
@@ -208,10 +211,11 @@ mod tests {
     fn any_address_gets_what_is_sent_to_the_loopback() {
         let ip = |text: &str| text.parse::<Ipv6Addr>().unwrap();
         let loopback = ip("::ffff:127.0.0.1");
-        assert!(reaches(&ip("::"), &loopback) && reaches(&ip("::"), &ip("::1")));
-        assert!(reaches(&ip("::ffff:0.0.0.0"), &loopback));
-        assert!(!reaches(&ip("::ffff:0.0.0.0"), &ip("::1")));
-        assert!(!reaches(&ip("::1"), &loopback));
+        assert!(reaches(&ip("::"), false, &loopback) && reaches(&ip("::"), true, &ip("::1")));
+        assert!(!reaches(&ip("::"), true, &loopback));
+        assert!(reaches(&ip("::ffff:0.0.0.0"), false, &loopback));
+        assert!(!reaches(&ip("::ffff:0.0.0.0"), false, &ip("::1")));
+        assert!(!reaches(&ip("::1"), false, &loopback));
         assert_eq!(destination(ip("::ffff:0.0.0.0")), loopback);
         assert!(!is_local(&ip("::ffff:10.0.0.1")));
     }

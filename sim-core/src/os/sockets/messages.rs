@@ -1,12 +1,11 @@
 //! Calls that send and receive.
 
 use super::super::Linux;
-use super::super::descriptors::Kind;
 use super::super::errno::Errno;
 use super::super::files::{MAX_TRANSFER_BYTES, iovecs};
+use super::super::outcome::{Outcome, Unserved};
 use super::super::record::Record;
 use super::super::signals::Signal;
-use super::super::threads::Blocked;
 use super::address::{Name, Wanted};
 use super::flow::ROOM_BYTES;
 use super::lock;
@@ -28,7 +27,7 @@ mod flag {
 }
 
 const NO_DATA: &str = "data from a socket that only it writes";
-const NO_ROOM: &str = "room in a socket that only it reads";
+pub(super) const NO_ROOM: &str = "room in a socket that only it reads";
 
 /// Offsets in a `struct msghdr`, and its size with the length behind it in a `struct mmsghdr`.
 mod header {
@@ -61,32 +60,32 @@ impl Header {
 }
 
 /// What a call has received.
-struct Received {
-    count: u64,
+pub(super) struct Received {
+    pub count: u64,
     /// How long the message was, as far as that is longer.
     whole: u64,
     from: Option<Name>,
     /// Slots of open files that have come with it, which nobody holds.
-    rights: Vec<usize>,
+    pub rights: Vec<usize>,
 }
 
 impl Linux {
     /// How long a call on a socket waits to receive (`SO_RCVTIMEO`), in nanoseconds.
     pub(super) fn receive_timeout(&self, id: u64) -> Result<Option<u64>, Errno> {
-        Ok(lock(&self.network).get(id)?.receive_timeout_ns)
+        Ok(lock(&self.run.network).get(id)?.receive_timeout_ns)
     }
 
-    pub(in crate::os) fn sendto(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn sendto(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let [fd, addr, len, flags, name, name_len] = *a;
         let vectors = [(addr, len.min(MAX_TRANSFER_BYTES))];
         self.send_to(mem, fd, &vectors, flags, (name, name_len), &mut Vec::new())
     }
 
-    pub(in crate::os) fn sendmsg(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn sendmsg(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let [fd, at, flags, ..] = *a;
         let (id, _) = self.socket_of(fd)?;
         let header = Header::read(mem, at)?;
-        let is_begun = self.resumed.is_some_and(|resumed| resumed.done > 0);
+        let is_begun = self.call.resumed.is_some_and(|resumed| resumed.done > 0);
         let mut rights = match is_begun {
             // They went with the first piece.
             true => Vec::new(),
@@ -98,7 +97,7 @@ impl Linux {
         sent
     }
 
-    pub(in crate::os) fn sendmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn sendmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [fd, at, count, flags, ..] = *a;
         self.each_message(mem, at, count, |os, mem, at, is_first| {
             let flags = if is_first {
@@ -110,7 +109,7 @@ impl Linux {
         })
     }
 
-    pub(in crate::os) fn recvmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn recvmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [fd, at, count, flags, ..] = *a;
         self.each_message(mem, at, count, |os, mem, at, is_first| {
             let flags = if is_first {
@@ -128,8 +127,8 @@ impl Linux {
         mem: &mut Memory,
         at: u64,
         count: u64,
-        mut transfer: impl FnMut(&mut Linux, &mut Memory, u64, bool) -> Result<u64, Errno>,
-    ) -> Result<u64, Errno> {
+        mut transfer: impl FnMut(&mut Linux, &mut Memory, u64, bool) -> Outcome,
+    ) -> Outcome {
         const MOST: u64 = 1024;
         for index in 0..u64::from(count as u32).min(MOST) {
             let at = at.wrapping_add(index * header::STRIDE);
@@ -154,14 +153,14 @@ impl Linux {
         flags: u64,
         (name, name_len): (u64, u64),
         rights: &mut Vec<usize>,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let (id, waits) = self.socket_of(fd)?;
         if flags & flag::OUT_OF_BAND != 0 {
-            return Err(Errno::EOPNOTSUPP);
+            return Err(Errno::EOPNOTSUPP.into());
         }
         let waits = waits && flags & flag::DONT_WAIT == 0;
         let (family, style, is_connected) = {
-            let mut network = lock(&self.network);
+            let mut network = lock(&self.run.network);
             let socket = network.get(id)?;
             (socket.family, socket.style, socket.is_connected())
         };
@@ -170,23 +169,23 @@ impl Linux {
             at if style == Style::Datagram => {
                 let wanted = self.read_name(mem, at, name_len, family)?;
                 match wanted {
-                    Wanted::Nothing => return Err(Errno::EAFNOSUPPORT),
+                    Wanted::Nothing => return Err(Errno::EAFNOSUPPORT.into()),
                     wanted => Some(self.name_of(wanted)?),
                 }
             }
             // Streams ignore the name, or say that they have a partner already.
-            _ if family == super::Family::Unix && is_connected => return Err(Errno::EISCONN),
+            _ if family == super::Family::Unix && is_connected => return Err(Errno::EISCONN.into()),
             _ => None,
         };
         let signals = flags & flag::NO_SIGNAL == 0;
         if style != Style::Stream {
             let total: u64 = vectors.iter().map(|(_, len)| len).sum();
             if total > ROOM_BYTES as u64 {
-                return Err(Errno::EMSGSIZE);
+                return Err(Errno::EMSGSIZE.into());
             }
             let bytes = gather(mem, vectors, 0, total)?;
             self.charge(total, Errno::ENOBUFS)?;
-            let sent = lock(&self.network).send_message(id, to.as_ref(), &bytes, rights);
+            let sent = lock(&self.run.network).send_message(id, to.as_ref(), &bytes, rights);
             return self.or_wait(sent.map(|n| n as u64), waits, None, NO_ROOM);
         }
         self.send_stream(mem, id, vectors, (waits, signals), rights)
@@ -200,22 +199,25 @@ impl Linux {
         vectors: &[(u64, u64)],
         (waits, signals): (bool, bool),
         rights: &mut Vec<usize>,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let total: u64 = vectors.iter().map(|(_, len)| len).sum();
-        let mut done = self.resumed.map_or(0, |resumed| resumed.done).min(total);
+        let mut done = self
+            .call
+            .resumed
+            .map_or(0, |resumed| resumed.done)
+            .min(total);
         loop {
             let bytes = gather(mem, vectors, done, (total - done).min(ROOM_BYTES as u64));
-            let sent = bytes.and_then(|bytes| self.send_piece(id, &bytes, signals, rights));
+            let sent = match bytes {
+                Ok(bytes) => self.send_piece(id, &bytes, signals, rights),
+                Err(errno) => Err(errno.into()),
+            };
             match sent {
                 Ok(count) => done += count,
-                Err(Errno::EAGAIN) if waits => {
-                    self.wait = Some(Blocked {
-                        done,
-                        ..Blocked::on_file(NO_ROOM)
-                    });
-                    return Err(Errno::EAGAIN);
+                Err(Unserved::Fails(Errno::EAGAIN)) if waits => {
+                    return Err(Unserved::wait_behind(done, NO_ROOM));
                 }
-                Err(errno) if done == 0 => return Err(errno),
+                Err(unserved) if done == 0 => return Err(unserved),
                 Err(_) => return Ok(done),
             }
             if done == total {
@@ -231,49 +233,35 @@ impl Linux {
         bytes: &[u8],
         signals: bool,
         rights: &mut Vec<usize>,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         self.charge(bytes.len() as u64, Errno::ENOBUFS)?;
-        let sent = lock(&self.network).send_bytes(id, bytes, rights);
-        if sent == Err(Errno::EPIPE) && signals {
-            self.raise(Signal::Pipe);
+        match lock(&self.run.network).send_bytes(id, bytes, rights) {
+            Err(Errno::EPIPE) if signals => Err(Unserved::Raises(Signal::Pipe, Errno::EPIPE)),
+            sent => Ok(sent? as u64),
         }
-        sent.map(|count| count as u64)
     }
 
     /// `write` on a socket, as far as there is room.
-    pub(in super::super) fn write_socket(&mut self, fd: u64, bytes: &[u8]) -> Result<u64, Errno> {
+    pub(super) fn write_socket(&mut self, fd: u64, bytes: &[u8]) -> Outcome {
         let (id, waits) = self.socket_of(fd)?;
-        let style = lock(&self.network).get(id)?.style;
+        let style = lock(&self.run.network).get(id)?.style;
         let sent = if style == Style::Stream {
             self.send_piece(id, bytes, true, &mut Vec::new())
         } else {
             self.charge(bytes.len() as u64, Errno::ENOBUFS)?;
-            let sent = lock(&self.network).send_message(id, None, bytes, &mut Vec::new());
-            sent.map(|count| count as u64)
+            let sent = lock(&self.run.network).send_message(id, None, bytes, &mut Vec::new());
+            sent.map(|count| count as u64).map_err(Unserved::from)
         };
         self.or_wait(sent, waits, None, NO_ROOM)
     }
 
-    /// `read` on a socket.
-    pub(in super::super) fn read_socket(
-        &mut self,
-        mem: &mut Memory,
-        fd: u64,
-        addr: u64,
-        len: u64,
-    ) -> Result<u64, Errno> {
-        let received = self.receive(mem, fd, &[(addr, len)], 0)?;
-        self.files.release(received.rights);
-        Ok(received.count)
-    }
-
-    pub(in crate::os) fn recvfrom(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn recvfrom(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [fd, addr, len, flags, name, name_len] = *a;
         let vectors = [(addr, len.min(MAX_TRANSFER_BYTES))];
         let mut received = self.receive(mem, fd, &vectors, flags)?;
         self.files.release(std::mem::take(&mut received.rights));
         let (id, _) = self.socket_of(fd)?;
-        let family = lock(&self.network).get(id)?.family;
+        let family = lock(&self.run.network).get(id)?.family;
         if let Some(from) = &received.from {
             Linux::write_name(mem, name, name_len, from, family)?;
         } else if name != 0 {
@@ -282,7 +270,7 @@ impl Linux {
         Ok(received.told(flags))
     }
 
-    pub(in crate::os) fn recvmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn recvmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [fd, at, flags, ..] = *a;
         self.socket_of(fd)?;
         let header = Header::read(mem, at)?;
@@ -291,7 +279,7 @@ impl Linux {
         let at_exec = flags & flag::CLOSED_AT_EXEC;
         let (used, is_control_cut) = self.hand_out(mem, rights, header.control, at_exec != 0);
         let (id, _) = self.socket_of(fd)?;
-        let family = lock(&self.network).get(id)?.family;
+        let family = lock(&self.run.network).get(id)?.family;
         let name = match &received.from {
             Some(from) if header.name != 0 => from.encode(family),
             _ => Vec::new(),
@@ -312,27 +300,27 @@ impl Linux {
     }
 
     /// Receives into `vectors`.
-    fn receive(
+    pub(super) fn receive(
         &mut self,
         mem: &mut Memory,
         fd: u64,
         vectors: &[(u64, u64)],
         flags: u64,
-    ) -> Result<Received, Errno> {
+    ) -> Outcome<Received> {
         let (id, waits) = self.socket_of(fd)?;
         let waits = waits && flags & flag::DONT_WAIT == 0;
         if flags & flag::OUT_OF_BAND != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         if flags & flag::ERROR_QUEUE != 0 {
-            return Err(Errno::EAGAIN);
+            return Err(Errno::EAGAIN.into());
         }
         let peeks = flags & flag::PEEK != 0;
         let timeout = self.receive_timeout(id)?;
-        let style = lock(&self.network).get(id)?.style;
+        let style = lock(&self.run.network).get(id)?.style;
         let (room, total) = room_of(mem, vectors)?;
         if style != Style::Stream {
-            let message = lock(&self.network).receive_message(id, peeks);
+            let message = lock(&self.run.network).receive_message(id, peeks);
             let message = self.or_wait(message, waits, timeout, NO_DATA)?;
             let Some(message) = message else {
                 return Ok(Received {
@@ -347,7 +335,7 @@ impl Linux {
             let rights = self.received_rights(message.rights, peeks);
             if let Err(errno) = scatter(mem, vectors, 0, &message.bytes[..count as usize]) {
                 self.files.release(rights);
-                return Err(errno);
+                return Err(errno.into());
             }
             return Ok(Received {
                 count,
@@ -356,12 +344,16 @@ impl Linux {
                 rights,
             });
         }
-        let before = self.resumed.map_or(0, |resumed| resumed.done).min(total);
+        let before = self
+            .call
+            .resumed
+            .map_or(0, |resumed| resumed.done)
+            .min(total);
         let mut done = before;
         let mut buffer = vec![0; (room - before.min(room)).min(ROOM_BYTES as u64) as usize];
         let count = match total - before {
             0 => Ok((0, Vec::new())),
-            _ => lock(&self.network).receive_bytes(id, &mut buffer, peeks),
+            _ => lock(&self.run.network).receive_bytes(id, &mut buffer, peeks),
         };
         let mut rights = Vec::new();
         let count = match count {
@@ -369,7 +361,7 @@ impl Linux {
                 rights = self.received_rights(slots, peeks);
                 if let Err(errno) = scatter(mem, vectors, before, &buffer[..count]) {
                     self.files.release(rights);
-                    return Err(errno);
+                    return Err(errno.into());
                 }
                 done += count as u64;
                 Ok(count)
@@ -380,11 +372,7 @@ impl Linux {
         match count {
             // The rest comes later, unless the end has come.
             Ok(1..) | Err(Errno::EAGAIN) if waits_for_all && done < room && done > 0 => {
-                self.wait = Some(Blocked {
-                    done,
-                    ..Blocked::on_file(NO_DATA)
-                });
-                return Err(Errno::EAGAIN);
+                return Err(Unserved::wait_behind(done, NO_DATA));
             }
             Ok(_) => {}
             Err(_) if done > 0 => {}
@@ -398,17 +386,6 @@ impl Linux {
             from: None,
             rights,
         })
-    }
-
-    /// Whether a `write` that was cut short waits for room, and for what.
-    pub(in super::super) fn waits_for_room(&self, fd: u64) -> Option<&'static str> {
-        let file = self.files.get(fd).ok()?;
-        match &file.kind {
-            _ if file.flags.nonblock => None,
-            Kind::Pipe(_) => Some("room in a pipe that only it reads"),
-            Kind::Socket(end) if end.is_stream() => Some(NO_ROOM),
-            _ => None,
-        }
     }
 }
 

@@ -18,19 +18,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::host::sys::rustix::fs::{FileType, mknodat};
 
 use self::address::{Family, Name, Wanted, decode};
+use self::messages::NO_ROOM;
 pub(super) use self::network::Network;
 use self::network::Style;
 pub use self::options::{SocketOption, SocketRules};
 use super::Linux;
-use super::abi::OpenFlags;
+use super::abi::{FileStat, OpenFlags};
 use super::attributes::new_mode;
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::gate::DescriptorKind;
+use super::kinds::{Operations, Span, Whereabouts, in_order};
+use super::outcome::{Outcome, Unserved};
 use super::paths::{Last, Node, identity};
+use super::readiness::{READABLE, WRITABLE};
 use super::record::Record;
-use super::threads::{Blocked, WaitFor};
+use super::stat::{S_IFSOCK, special_stat};
+use super::threads::WaitFor;
 use super::tree::AT_FDCWD;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// The longest `struct sockaddr` that a call takes, in bytes.
 const MOST_NAME_BYTES: u64 = 128;
@@ -53,27 +60,55 @@ impl SocketEnd {
     pub(super) fn close(self) -> Vec<usize> {
         self.lock().close(self.id)
     }
+}
 
-    /// What it is ready for.
-    pub(super) fn events(&self) -> u16 {
-        self.lock().events(self.id)
+impl Operations for SocketEnd {
+    fn role(&self, _has_place: bool) -> DescriptorKind {
+        DescriptorKind::Pipe
     }
 
-    /// How often it has become ready.
-    pub(super) fn activity(&self, reads: bool, writes: bool) -> u64 {
-        self.lock().activity(self.id, reads, writes)
+    fn link(&self, number: u64) -> String {
+        format!("socket:[{number}]")
     }
 
-    /// Bytes that one call can receive.
-    pub(super) fn bytes_to_read(&self) -> Result<u32, Errno> {
+    fn stat(&self, at: &Whereabouts) -> Result<FileStat, Errno> {
+        Ok(special_stat(S_IFSOCK | 0o777, at.number))
+    }
+
+    fn bytes_to_read(&self) -> Result<u32, Errno> {
         Ok(self.lock().bytes_to_read(self.id)? as u32)
     }
 
-    /// Whether a call that does not transfer everything waits and goes on.
-    pub(super) fn is_stream(&self) -> bool {
+    fn events(&self) -> u16 {
+        self.lock().events(self.id)
+    }
+
+    fn activity(&self, events: u32) -> Option<u64> {
+        let wants = |ready: u16| events & u32::from(ready) != 0;
+        Some(
+            self.lock()
+                .activity(self.id, wants(READABLE), wants(WRITABLE)),
+        )
+    }
+
+    /// A stream waits and goes on, if not everything was transferred.
+    fn waits_for_room(&self) -> Option<&'static str> {
         let mut network = self.lock();
         let socket = network.get(self.id);
-        socket.is_ok_and(|socket| socket.style == Style::Stream)
+        let is_stream = socket.is_ok_and(|socket| socket.style == Style::Stream);
+        is_stream.then_some(NO_ROOM)
+    }
+
+    fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
+        let room = span.room_in_order(mem)?;
+        let received = os.receive(mem, span.fd, &[(span.addr, room)], 0)?;
+        os.files.release(received.rights);
+        Ok(received.count)
+    }
+
+    fn write(os: &mut Linux, fd: u64, bytes: &[u8], offset: Option<u64>) -> Outcome {
+        in_order(offset)?;
+        os.write_socket(fd, bytes)
     }
 }
 
@@ -90,7 +125,7 @@ fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
 impl Linux {
     pub(in crate::os) fn socket(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let (family, style, flags) = self.socket_kind(a)?;
-        let id = lock(&self.network).create(family, style)?;
+        let id = lock(&self.run.network).create(family, style)?;
         self.open_socket(id, flags)
     }
 
@@ -105,9 +140,9 @@ impl Linux {
         }
         let mut ids = [0; 2];
         for id in &mut ids {
-            *id = lock(&self.network).create(family, style)?;
+            *id = lock(&self.run.network).create(family, style)?;
         }
-        lock(&self.network).join(ids[0], ids[1])?;
+        lock(&self.run.network).join(ids[0], ids[1])?;
         let first = self.open_socket(ids[0], flags);
         let second = self.open_socket(ids[1], flags);
         let pair = match (first, second) {
@@ -173,12 +208,12 @@ impl Linux {
 
     /// Bytes that the host keeps for sockets.
     pub(super) fn sockets_bytes(&self) -> u64 {
-        lock(&self.network).held_bytes()
+        lock(&self.run.network).held_bytes()
     }
 
     fn open_socket(&mut self, id: u64, flags: OpenFlags) -> Result<u64, Errno> {
         let end = SocketEnd {
-            network: Arc::clone(&self.network),
+            network: Arc::clone(&self.run.network),
             id,
         };
         let number = Some(self.files.fresh_number());
@@ -202,20 +237,21 @@ impl Linux {
 
     /// What a call that would have to wait does: it waits, until `timeout_ns` have passed, if it `waits` at all.
     fn or_wait<T>(
-        &mut self,
-        result: Result<T, Errno>,
+        &self,
+        result: Result<T, impl Into<Unserved>>,
         waits: bool,
         timeout_ns: Option<u64>,
         what: &'static str,
-    ) -> Result<T, Errno> {
-        if waits && matches!(result, Err(Errno::EAGAIN)) {
-            match timeout_ns.map(|timeout| self.wait_end_ns(timeout)) {
-                Some(end) if end <= self.now_ns => {}
-                Some(end) => return Err(self.must_wait(WaitFor::File(what), Some(end))),
-                None => self.wait = Some(Blocked::on_file(what)),
+    ) -> Outcome<T> {
+        let end = timeout_ns.map(|timeout| self.wait_end_ns(timeout));
+        match result.map_err(Into::into) {
+            Err(Unserved::Fails(Errno::EAGAIN))
+                if waits && end.is_none_or(|end| end > self.time.now_ns) =>
+            {
+                Err(Unserved::wait(WaitFor::File(what), end))
             }
+            result => result,
         }
-        result
     }
 
     /// Reads a `struct sockaddr` of `len` bytes.
@@ -272,7 +308,7 @@ impl Linux {
 
     fn try_bind(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
-        let family = lock(&self.network).get(id)?.family;
+        let family = lock(&self.run.network).get(id)?.family;
         let name = match self.read_name(mem, a[1], a[2], family)? {
             Wanted::Nothing => return Err(Errno::EAFNOSUPPORT),
             // Linux makes up a name of five digits.
@@ -282,13 +318,13 @@ impl Linux {
             }
             Wanted::Name(name) => name,
             Wanted::Path(path) => {
-                if lock(&self.network).get(id)?.local != Name::None {
+                if lock(&self.run.network).get(id)?.local != Name::None {
                     return Err(Errno::EINVAL);
                 }
                 self.make_socket_file(path)?
             }
         };
-        lock(&self.network).bind(id, name)?;
+        lock(&self.run.network).bind(id, name)?;
         Ok(0)
     }
 
@@ -302,7 +338,7 @@ impl Linux {
             return Err(Errno::EADDRINUSE);
         }
         self.writable_root()?;
-        let mode = new_mode(0o777, self.umask);
+        let mode = new_mode(0o777, self.tree.umask);
         mknodat(&entrance.folder, name, FileType::Socket, mode, 0).map_err(|errno| {
             match Errno::from(errno) {
                 Errno::EEXIST => Errno::EADDRINUSE,
@@ -315,21 +351,21 @@ impl Linux {
 
     pub(in crate::os) fn listen(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
-        lock(&self.network).listen(id, a[1]).map(|()| 0)
+        lock(&self.run.network).listen(id, a[1]).map(|()| 0)
     }
 
-    pub(in crate::os) fn connect(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in crate::os) fn connect(&mut self, mem: &Memory, a: &[u64; 6]) -> Outcome {
         let (id, waits) = self.socket_of(a[0])?;
         let (family, style) = {
-            let mut network = lock(&self.network);
+            let mut network = lock(&self.run.network);
             let socket = network.get(id)?;
             (socket.family, socket.style)
         };
         let name = match self.read_name(mem, a[1], a[2], family)? {
-            Wanted::Nothing if style != Style::Datagram => return Err(Errno::EINVAL),
+            Wanted::Nothing if style != Style::Datagram => return Err(Errno::EINVAL.into()),
             wanted => self.name_of(wanted)?,
         };
-        let done = lock(&self.network).connect(id, name, waits);
+        let done = lock(&self.run.network).connect(id, name, waits);
         self.or_wait(
             done,
             waits,
@@ -340,16 +376,11 @@ impl Linux {
     }
 
     /// `accept4`, and `accept` without flags.
-    pub(in crate::os) fn accept(
-        &mut self,
-        mem: &mut Memory,
-        a: &[u64; 6],
-        flags: u64,
-    ) -> Result<u64, Errno> {
+    pub(in crate::os) fn accept(&mut self, mem: &mut Memory, a: &[u64; 6], flags: u64) -> Outcome {
         let flags = self.socket_flags(u64::from(flags as u32))?;
         let (id, waits) = self.socket_of(a[0])?;
         let timeout = self.receive_timeout(id)?;
-        let accepted = lock(&self.network).accept(id);
+        let accepted = lock(&self.run.network).accept(id);
         let accepted = self.or_wait(
             accepted,
             waits,
@@ -357,14 +388,14 @@ impl Linux {
             "a connection that only it can make",
         )?;
         let (family, remote) = {
-            let mut network = lock(&self.network);
+            let mut network = lock(&self.run.network);
             let socket = network.get(accepted)?;
             (socket.family, socket.remote.clone())
         };
         let fd = self.open_socket(accepted, flags)?;
         if let Err(errno) = Linux::write_name(mem, a[1], a[2], &remote, family) {
             self.files.close(fd)?;
-            return Err(errno);
+            return Err(errno.into());
         }
         Ok(fd)
     }
@@ -375,7 +406,7 @@ impl Linux {
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
-        let mut network = lock(&self.network);
+        let mut network = lock(&self.run.network);
         let socket = network.get(id)?;
         mem.writable(a[1], 1)?;
         Linux::write_name(mem, a[1], a[2], &socket.local, socket.family).map(|()| 0)
@@ -387,7 +418,7 @@ impl Linux {
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         let (id, _) = self.socket_of(a[0])?;
-        let mut network = lock(&self.network);
+        let mut network = lock(&self.run.network);
         let socket = network.get(id)?;
         if !socket.is_connected() {
             return Err(Errno::ENOTCONN);
@@ -403,6 +434,8 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         // SHUT_RD, SHUT_WR, SHUT_RDWR
-        lock(&self.network).shut(id, how != 1, how != 0).map(|()| 0)
+        lock(&self.run.network)
+            .shut(id, how != 1, how != 0)
+            .map(|()| 0)
     }
 }

@@ -201,6 +201,7 @@ impl Network {
             return Err(Errno::EINVAL);
         }
         let (is_stream, shares) = (socket.style == Style::Stream, socket.shares_address);
+        let is_v6_only = socket.is_v6_only();
         let name = match name {
             Name::Port(ip, _) if !is_local(&ip) => return Err(Errno::EADDRNOTAVAIL),
             Name::Port(ip, 0) => Name::Port(ip, self.free_port(is_stream)?),
@@ -213,7 +214,8 @@ impl Network {
                 false
             }
             (Name::Port(theirs, port), Name::Port(ours, wanted)) => {
-                let overlap = reaches(theirs, ours) || reaches(ours, theirs);
+                let overlap =
+                    reaches(theirs, other.is_v6_only(), ours) || reaches(ours, is_v6_only, theirs);
                 let is_listener = matches!(other.state, State::Listening { .. });
                 let may_share = shares && other.shares_address && !is_listener;
                 port == wanted
@@ -308,7 +310,7 @@ impl Network {
         let fits = |socket: &Socket| {
             let is_it = match (&socket.local, name) {
                 (Name::Port(bound, port), Name::Port(to, wanted)) => {
-                    port == wanted && reaches(bound, &destination(*to))
+                    port == wanted && reaches(bound, socket.is_v6_only(), &destination(*to))
                 }
                 (bound, wanted) => bound == wanted && *wanted != Name::None,
             };
@@ -465,6 +467,13 @@ impl Socket {
 
     pub(super) fn is_listening(&self) -> bool {
         matches!(self.state, State::Listening { .. })
+    }
+
+    /// A socket of IPv6 that gets nothing from IPv4 (`IPV6_V6ONLY`).
+    pub(super) fn is_v6_only(&self) -> bool {
+        /// `IPPROTO_IPV6` and `IPV6_V6ONLY`.
+        const V6_ONLY: (u64, u64) = (41, 26);
+        self.family == Family::Inet6 && self.options.get(&V6_ONLY).is_some_and(|value| *value != 0)
     }
 
     pub(super) fn is_connected(&self) -> bool {

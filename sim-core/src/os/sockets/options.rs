@@ -58,7 +58,7 @@ impl Linux {
         let [fd, level, number, at, len, _] = *a;
         let (id, _) = self.socket_of(fd)?;
         let option = self.socket_option(level, number)?;
-        let mut network = lock(&self.network);
+        let mut network = lock(&self.run.network);
         let socket = network.get(id)?;
         let wanted = match option {
             SocketOption::ReceiveTimeout => 16,
@@ -110,7 +110,7 @@ impl Linux {
         let option = self.socket_option(level, number)?;
         let room = mem.read::<4>(len_at)? as i32;
         let room = usize::try_from(room).map_err(|_| Errno::EINVAL)?;
-        let mut network = lock(&self.network);
+        let mut network = lock(&self.run.network);
         let socket = network.get(id)?;
         let kept = socket.options.get(&(level, number)).copied();
         let record = Record::new();

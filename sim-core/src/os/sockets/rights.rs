@@ -45,7 +45,7 @@ impl Linux {
             return Err(Errno::ENOBUFS);
         }
         let bytes = mem.readable(control.at, control.len)?;
-        let is_unix = lock(&self.network).get(id)?.family == Family::Unix;
+        let is_unix = lock(&self.run.network).get(id)?.family == Family::Unix;
         let mut slots = Vec::new();
         for (kind, content) in messages(bytes, self.abi.socket_rules().level)? {
             match kind {
@@ -59,7 +59,7 @@ impl Linux {
                     }
                 }
                 CREDENTIALS if is_unix => {
-                    self.warn_once(
+                    self.run.warnings.once(
                         "a message with credentials is refused: sockets carry bytes and descriptors",
                     );
                     return Err(Errno::EOPNOTSUPP);
@@ -72,7 +72,7 @@ impl Linux {
                 return Err(Errno::EINVAL);
             }
         }
-        let is_crowded = lock(&self.network).in_flight as u64 > self.limits.descriptors();
+        let is_crowded = lock(&self.run.network).in_flight as u64 > self.limits.descriptors();
         if is_crowded && !slots.is_empty() {
             return Err(Errno::ETOOMANYREFS);
         }

@@ -3,9 +3,10 @@
 
 use super::super::account::THREAD_BYTES;
 use super::super::errno::Errno;
+use super::super::outcome::{Outcome, Returned};
 use super::super::record::read_words;
 use super::super::signals::LAST_SIGNAL;
-use super::super::{GivesUp, Linux, Served, SyscallResult};
+use super::super::{Linux, Served, SyscallResult};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -63,7 +64,7 @@ impl Linux {
         thread: &Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome<Returned> {
         let [flags, stack, parent_tid, ..] = *a;
         let (child_tid, tls) = if self.abi.clone_has_tls_last() {
             (a[3], a[4])
@@ -91,27 +92,27 @@ impl Linux {
         thread: &Thread,
         mem: &mut Memory,
         a: &[u64; 6],
-    ) -> Result<u64, Errno> {
+    ) -> Outcome<Returned> {
         /// Size of the first `struct clone_args`.
         const LEAST_BYTES: u64 = 64;
         const PAGE: u64 = 4096;
         let [at, bytes, ..] = *a;
         if bytes < LEAST_BYTES {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         if bytes > PAGE {
-            return Err(Errno::E2BIG);
+            return Err(Errno::E2BIG.into());
         }
         // Fields that this kernel does not know must be zero.
         const KNOWN_BYTES: u64 = 88;
         let all = mem.readable(at, bytes)?;
         let unknown = all.get(KNOWN_BYTES as usize..).unwrap_or_default();
         if unknown.iter().any(|byte| *byte != 0) {
-            return Err(Errno::E2BIG);
+            return Err(Errno::E2BIG.into());
         }
         let [flags, _, child_tid, parent_tid, signal, stack, size, tls] = read_words(mem, at)?;
         if (stack == 0) != (size == 0) || signal != 0 && flags & flag::THREAD != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         self.make(
             thread,
@@ -127,14 +128,14 @@ impl Linux {
         )
     }
 
-    fn make(&mut self, thread: &Thread, mem: &mut Memory, request: Request) -> Result<u64, Errno> {
+    fn make(&mut self, thread: &Thread, mem: &mut Memory, request: Request) -> Outcome<Returned> {
         let has = |flag| request.flags & flag != 0;
         // In Linux a thread shares signals, which share memory.
         if has(flag::THREAD) && !has(flag::SIGHAND)
             || has(flag::SIGHAND) && (!has(flag::VM) || has(flag::CLEAR_SIGHAND))
             || has(flag::PIDFD)
         {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         match request.flags & flag::SHARED {
             flag::SHARED => self.make_thread(thread, mem, request),
@@ -147,13 +148,13 @@ impl Linux {
         thread: &Thread,
         mem: &mut Memory,
         request: Request,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome<Returned> {
         let flags = request.flags;
         if self.threads.is_full() {
-            self.warn_once(
+            self.run.warnings.once(
                 "a thread is refused (EAGAIN): the program has as many as it may have; --max-threads allows more",
             );
-            return Err(Errno::EAGAIN);
+            return Err(Errno::EAGAIN.into());
         }
         self.charge(THREAD_BYTES, Errno::EAGAIN)?;
         let tid = self.threads.last_tid + 1;
@@ -173,8 +174,10 @@ impl Linux {
         self.begin_child(&mut child, &request);
         self.threads.tables.give(tid, &mut child.hart);
         self.threads.park(child);
-        self.second_result = Some(0);
-        Ok(u64::from(tid))
+        Ok(Returned {
+            second: Some(0),
+            ..tid.into()
+        })
     }
 
     /// Gives a new thread the registers with which it returns from the call.
@@ -201,7 +204,7 @@ impl Linux {
         }
         if self.threads.is_alone() {
             let code = self.threads.first_code.unwrap_or(code);
-            return Ok(SyscallResult::Exit(code));
+            return SyscallResult::Exit(code).into();
         }
         self.release_robust_list(thread.tid, thread.robust_list, mem);
         self.release_locks(thread.tid, mem);
@@ -209,7 +212,7 @@ impl Linux {
         if clear_tid != 0 && mem.write_bytes(clear_tid, &[0; 4]).is_ok() {
             self.wake_futex(clear_tid, 1, u32::MAX);
         }
-        Err(GivesUp::Ended)
+        Served::Ends
     }
 
     /// `get_robust_list`: that of a thread, or of the caller for 0.

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::Linux;
 use super::super::errno::Errno;
+use super::super::outcome::{Outcome, Unserved};
 use super::super::time::TimeFormat;
 use super::wait::WaitFor;
 use crate::memory::Memory;
@@ -100,20 +101,20 @@ impl super::Threads {
 }
 
 impl Linux {
-    pub(in super::super) fn futex(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(in super::super) fn futex(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
         let [addr, operation, value, timeout, second, third] = *a;
         let operation = operation as u32;
         let command = operation & !(PRIVATE | CLOCK_REALTIME);
         let may_be_realtime = matches!(command, WAIT | WAIT_BITSET | WAIT_REQUEUE_PI | LOCK_PI2);
         if operation & CLOCK_REALTIME != 0 && !may_be_realtime {
-            return Err(Errno::ENOSYS);
+            return Err(Errno::ENOSYS.into());
         }
         if addr % 4 != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         match command {
             WAIT => self.futex_wait(mem, addr, value, (operation, timeout), ALL_BITS),
-            WAIT_BITSET | WAKE_BITSET if third as u32 == 0 => Err(Errno::EINVAL),
+            WAIT_BITSET | WAKE_BITSET if third as u32 == 0 => Err(Errno::EINVAL.into()),
             WAIT_BITSET => self.futex_wait(mem, addr, value, (operation, timeout), third as u32),
             WAKE => self.futex_wake(mem, addr, value, ALL_BITS),
             WAKE_BITSET => self.futex_wake(mem, addr, value, third as u32),
@@ -123,13 +124,13 @@ impl Linux {
                 mem.readable(addr, 4)?;
                 mem.readable(second, 4)?;
                 if self.threads.pi.is_waited_at(addr) {
-                    return Err(Errno::EINVAL);
+                    return Err(Errno::EINVAL.into());
                 }
                 if (value as i32) < 0 || (timeout as i32) < 0 || second % 4 != 0 {
-                    return Err(Errno::EINVAL);
+                    return Err(Errno::EINVAL.into());
                 }
                 if is_other {
-                    return Err(Errno::EAGAIN);
+                    return Err(Errno::EAGAIN.into());
                 }
                 let woken = self.wake_futex(addr, value, ALL_BITS);
                 let moved = self.threads.requeue_futex(addr, second, timeout);
@@ -149,7 +150,7 @@ impl Linux {
             }
             CMP_REQUEUE_PI => self.futex_move(mem, (addr, second), (value, timeout), third as u32),
             WAKE_OP => self.futex_wake_op(mem, [addr, second], [value, timeout], third as u32),
-            _ => Err(Errno::ENOSYS),
+            _ => Err(Errno::ENOSYS.into()),
         }
     }
 
@@ -160,51 +161,51 @@ impl Linux {
         value: u64,
         (operation, timeout): (u32, u64),
         bits: u32,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         let is_absolute = operation & !(PRIVATE | CLOCK_REALTIME) == WAIT_BITSET;
-        if let Some(resumed) = self.resumed {
+        if let Some(resumed) = self.call.resumed {
             return match resumed.until_ns {
                 _ if resumed.is_woken => Ok(0),
-                Some(until) if until <= self.now_ns => Err(Errno::ETIMEDOUT),
+                Some(until) if until <= self.time.now_ns => Err(Errno::ETIMEDOUT.into()),
                 // While it looked, for a signal, it could not be woken.
-                _ if mem.read::<4>(addr)? as u32 != value as u32 => Err(Errno::EAGAIN),
-                until => Err(self.must_wait(WaitFor::Futex { addr, bits }, until)),
+                _ if mem.read::<4>(addr)? as u32 != value as u32 => Err(Errno::EAGAIN.into()),
+                until => Err(Unserved::wait(WaitFor::Futex { addr, bits }, until)),
             };
         }
         let until = match timeout {
             0 => None,
             at if !is_absolute => {
                 let nanos = TimeFormat::Nanoseconds.read(mem, at)?;
-                Some(self.now_ns.saturating_add(nanos))
+                Some(self.time.now_ns.saturating_add(nanos))
             }
             at => self.futex_end(mem, at, operation & CLOCK_REALTIME != 0)?,
         };
         if mem.read::<4>(addr)? as u32 != value as u32 {
-            return Err(Errno::EAGAIN);
+            return Err(Errno::EAGAIN.into());
         }
-        if until.is_some_and(|until| until <= self.now_ns) {
-            return Err(Errno::ETIMEDOUT);
+        if until.is_some_and(|until| until <= self.time.now_ns) {
+            return Err(Errno::ETIMEDOUT.into());
         }
-        Err(self.must_wait(WaitFor::Futex { addr, bits }, until))
+        Err(Unserved::wait(WaitFor::Futex { addr, bits }, until))
     }
 
     /// The end of a wait at an absolute time, which lies at `at`, in simulated nanoseconds; a null address is none.
     fn futex_end(&self, mem: &Memory, at: u64, is_realtime: bool) -> Result<Option<u64>, Errno> {
-        if let Some(resumed) = self.resumed {
+        if let Some(resumed) = self.call.resumed {
             return Ok(resumed.until_ns);
         }
         if at == 0 {
             return Ok(None);
         }
         let nanos = TimeFormat::Nanoseconds.read(mem, at)?;
-        let epoch_ns = if is_realtime { self.start_ns } else { 0 };
+        let epoch_ns = if is_realtime { self.time.start_ns } else { 0 };
         Ok(Some(nanos.saturating_sub(epoch_ns)))
     }
 
-    fn futex_wake(&mut self, mem: &Memory, addr: u64, most: u64, bits: u32) -> Result<u64, Errno> {
+    fn futex_wake(&mut self, mem: &Memory, addr: u64, most: u64, bits: u32) -> Outcome {
         mem.readable(addr, 4)?;
         if self.threads.pi.is_waited_at(addr) {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         // As in Linux, a count below one wakes one.
         let most = (most as i32).max(1) as u64;
@@ -228,7 +229,7 @@ impl Linux {
         [first, second]: [u64; 2],
         [most, most_of_second]: [u64; 2],
         encoded: u32,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         const SHIFTED: u32 = 8;
         let operation = encoded >> 28;
         let compare = encoded >> 24 & 15;
@@ -241,7 +242,7 @@ impl Linux {
         };
         mem.readable(first, 4)?;
         if second % 4 != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let old = mem.read::<4>(second)? as u32;
         let new = match operation & !SHIFTED {
@@ -250,7 +251,7 @@ impl Linux {
             2 => old | argument,
             3 => old & !argument,
             4 => old ^ argument,
-            _ => return Err(Errno::ENOSYS),
+            _ => return Err(Errno::ENOSYS.into()),
         };
         mem.write_bytes(second, &new.to_le_bytes())?;
         let old = old as i32;
@@ -261,7 +262,7 @@ impl Linux {
             3 => old <= expected,
             4 => old > expected,
             5 => old >= expected,
-            _ => return Err(Errno::ENOSYS),
+            _ => return Err(Errno::ENOSYS.into()),
         };
         let at_least_one = |count: u64| (count as i32).max(1) as u64;
         let mut woken = self.wake_futex(first, at_least_one(most), ALL_BITS);

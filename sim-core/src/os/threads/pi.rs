@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::super::Linux;
 use super::super::errno::Errno;
+use super::super::outcome::{Outcome, Unserved};
 use super::clone::{FUTEX_OWNER_DIED, FUTEX_TID, FUTEX_WAITERS};
 use super::wait::WaitFor;
 use crate::memory::Memory;
@@ -121,8 +122,8 @@ impl Linux {
         addr: u64,
         until: Option<u64>,
         tries: bool,
-    ) -> Result<u64, Errno> {
-        if self.resumed.is_some_and(|resumed| resumed.is_woken) {
+    ) -> Outcome {
+        if self.call.resumed.is_some_and(|resumed| resumed.is_woken) {
             // The one that gave the lock back has written the word.
             return Ok(0);
         }
@@ -135,26 +136,26 @@ impl Linux {
         addr: u64,
         until: Option<u64>,
         (tries, is_moved): (bool, bool),
-    ) -> Result<u64, Errno> {
-        let tid = self.caller;
+    ) -> Outcome {
+        let tid = self.call.caller;
         let Some(owner) = self.take_lock(mem, addr, tid, 0)? else {
             return Ok(0);
         };
         if tries {
-            return Err(Errno::EAGAIN);
+            return Err(Errno::EAGAIN.into());
         }
         if self.waits_for_itself(owner, tid) {
-            return Err(Errno::EDEADLK);
+            return Err(Errno::EDEADLK.into());
         }
-        if until.is_some_and(|until| until <= self.now_ns) {
-            return Err(Errno::ETIMEDOUT);
+        if until.is_some_and(|until| until <= self.time.now_ns) {
+            return Err(Errno::ETIMEDOUT.into());
         }
         let waits_for = WaitFor::Lock {
             addr,
             owner,
             is_moved,
         };
-        Err(self.must_wait(waits_for, until))
+        Err(Unserved::wait(waits_for, until))
     }
 
     /// Takes a lock for a thread if nobody has it, with `flags` in its word; otherwise returns the owner, who has to ask
@@ -195,15 +196,15 @@ impl Linux {
     }
 
     /// `FUTEX_UNLOCK_PI`
-    pub(super) fn futex_unlock(&mut self, mem: &mut Memory, addr: u64) -> Result<u64, Errno> {
+    pub(super) fn futex_unlock(&mut self, mem: &mut Memory, addr: u64) -> Outcome {
         let word = mem.read::<4>(addr)? as u32;
-        if word & FUTEX_TID != self.caller {
-            return Err(Errno::EPERM);
+        if word & FUTEX_TID != self.call.caller {
+            return Err(Errno::EPERM.into());
         }
         match self.owner_of_lock(addr) {
-            Some(owner) if owner != self.caller => return Err(Errno::EINVAL),
+            Some(owner) if owner != self.call.caller => return Err(Errno::EINVAL.into()),
             Some(_) => self.hand_on(mem, addr, 0)?,
-            None if self.threads.is_waited_otherwise(addr) => return Err(Errno::EINVAL),
+            None if self.threads.is_waited_otherwise(addr) => return Err(Errno::EINVAL.into()),
             None => mem.write_bytes(addr, &[0; 4])?,
         }
         Ok(0)
@@ -262,28 +263,28 @@ impl Linux {
         (addr, lock): (u64, u64),
         value: u64,
         until: Option<u64>,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         if addr == lock || lock % 4 != 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
-        if let Some(resumed) = self.resumed {
+        if let Some(resumed) = self.call.resumed {
             if resumed.is_woken {
                 return Ok(0);
             }
-            if until.is_some_and(|until| until <= self.now_ns) {
-                return Err(Errno::ETIMEDOUT);
+            if until.is_some_and(|until| until <= self.time.now_ns) {
+                return Err(Errno::ETIMEDOUT.into());
             }
             if matches!(resumed.waits_for, WaitFor::Lock { .. }) {
                 return self.lock_or_wait(mem, lock, until, (false, true));
             }
         }
         if mem.read::<4>(addr)? as u32 != value as u32 {
-            return Err(Errno::EAGAIN);
+            return Err(Errno::EAGAIN.into());
         }
-        if until.is_some_and(|until| until <= self.now_ns) {
-            return Err(Errno::ETIMEDOUT);
+        if until.is_some_and(|until| until <= self.time.now_ns) {
+            return Err(Errno::ETIMEDOUT.into());
         }
-        Err(self.must_wait(WaitFor::Move { addr, lock }, until))
+        Err(Unserved::wait(WaitFor::Move { addr, lock }, until))
     }
 
     /// `FUTEX_CMP_REQUEUE_PI`: gives the lock at `lock` to the first thread that waits at `addr` to be moved there, and lets
@@ -294,16 +295,16 @@ impl Linux {
         (addr, lock): (u64, u64),
         (woken, most): (u64, u64),
         expected: u32,
-    ) -> Result<u64, Errno> {
+    ) -> Outcome {
         if addr == lock || lock % 4 != 0 || woken as u32 != 1 || (most as i32) < 0 {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         mem.readable(lock, 4)?;
         if mem.read::<4>(addr)? as u32 != expected {
-            return Err(Errno::EAGAIN);
+            return Err(Errno::EAGAIN.into());
         }
         if self.threads.futexes.is_waited_at(addr) {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EINVAL.into());
         }
         let flags = if most > 0 { FUTEX_WAITERS } else { 0 };
         let locks = self.places_of_futex(lock);
@@ -319,11 +320,11 @@ impl Linux {
             {
                 let mover = *mover;
                 if !locks.contains(&(pid, mover.lock)) {
-                    return Err(Errno::EINVAL);
+                    return Err(Errno::EINVAL.into());
                 }
                 let owner = self.take_lock(mem, lock, mover.tid, flags)?;
                 if owner.is_some_and(|owner| self.waits_for_itself(owner, mover.tid)) {
-                    return Err(Errno::EDEADLK);
+                    return Err(Errno::EDEADLK.into());
                 }
                 if let Some(threads) = self.process_threads(pid) {
                     match owner {
@@ -342,8 +343,8 @@ impl Linux {
         let mut held = self.threads.pi.owned_by(tid);
         for os in self.other_processes() {
             for at in os.threads.pi.owned_by(tid) {
-                if let Some((file, place)) = os.mappings.shared_place(at) {
-                    held.extend(self.mappings.addresses_of(file, place).first());
+                if let Some((file, place)) = os.space.mappings.shared_place(at) {
+                    held.extend(self.space.mappings.addresses_of(file, place).first());
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Calls that wait.
 //!
-//! A call that cannot go on says what it waits for ([`Linux::must_wait`]) and changes nothing. Its thread is parked
+//! A call that cannot go on says what it waits for ([`Unserved::Waits`](super::super::outcome::Unserved::Waits)) and changes nothing. Its thread is parked
 //! with its arguments still in its registers. When it may go on, the call is served again from its beginning; it
 //! then learns what became of its wait ([`Resumed`]). A signal with a handler ends a wait with `EINTR`, or lets the
 //! program make the call once more if its action says so.
@@ -12,7 +12,7 @@ use crate::process::Thread;
 
 use super::super::calls::Call;
 use super::super::errno::Errno;
-use super::super::{GivesUp, Linux, Served, StopReason};
+use super::super::{Linux, Served, StopReason};
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +95,11 @@ pub(crate) struct Blocked {
 }
 
 impl Blocked {
-    /// Without an end, for what another thread may do to a file.
-    pub(in super::super) fn on_file(what: &'static str) -> Blocked {
+    /// Until `until_ns` at most.
+    pub(in super::super) fn new(waits_for: WaitFor, until_ns: Option<u64>) -> Blocked {
         Blocked {
-            waits_for: WaitFor::File(what),
-            until_ns: None,
+            waits_for,
+            until_ns,
             is_woken: false,
             is_ready: false,
             done: 0,
@@ -121,27 +121,10 @@ pub(crate) struct Resumed {
 }
 
 impl Linux {
-    /// The current call waits, until `until_ns` at most. What it returns to the program is nothing yet: callers
-    /// return the error that this gives.
-    pub(in super::super) fn must_wait(
-        &mut self,
-        waits_for: WaitFor,
-        until_ns: Option<u64>,
-    ) -> Errno {
-        self.wait = Some(Blocked {
-            waits_for,
-            until_ns,
-            is_woken: false,
-            is_ready: false,
-            done: 0,
-        });
-        Errno::EINTR
-    }
-
     /// The end of a wait of `nanos` that the current call asks for; if it has waited already, as it was then.
     pub(in super::super) fn wait_end_ns(&self, nanos: u64) -> u64 {
-        let resumed = self.resumed.and_then(|resumed| resumed.until_ns);
-        resumed.unwrap_or_else(|| self.now_ns.saturating_add(nanos))
+        let resumed = self.call.resumed.and_then(|resumed| resumed.until_ns);
+        resumed.unwrap_or_else(|| self.time.now_ns.saturating_add(nanos))
     }
 
     /// The current call has asked to wait: parks its thread, or ends the wait at once if a signal does.
@@ -157,7 +140,7 @@ impl Linux {
         if let Some(action_restarts) = self.interrupting(thread)
             && !self.is_stopped()
         {
-            self.gathers = None;
+            self.state.gathers = None;
             if blocked.done > 0 {
                 self.abi.set_result(&mut thread.hart, Ok(blocked.done));
             } else if blocked.waits_for.is_restarted(action_restarts) && call.is_restarted() {
@@ -166,29 +149,29 @@ impl Linux {
                 let refusal = blocked.waits_for.interrupted();
                 self.abi.set_result(&mut thread.hart, Err(refusal));
             }
-            return Ok(self.end_call(thread, mem));
+            return self.end_call(thread, mem).into();
         }
         if blocked.done > 0 {
             // What has been transferred so far may be what others wait for.
             self.wake_on_files();
         }
         thread.blocked = Some(blocked);
-        Err(GivesUp::Waits)
+        Served::GivesUp
     }
 
     /// Serves the call again that a thread has waited in, or delivers the signals of one that had no turn.
     pub(crate) fn resume(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
         match thread.blocked.take() {
-            None => Ok(self.end_call(thread, mem)),
+            None => self.end_call(thread, mem).into(),
             Some(blocked) => {
-                self.resumed = Some(Resumed {
+                self.call.resumed = Some(Resumed {
                     waits_for: blocked.waits_for,
                     until_ns: blocked.until_ns,
                     is_woken: blocked.is_woken,
                     done: blocked.done,
                 });
                 let result = self.serve_call(thread, mem);
-                self.resumed = None;
+                self.call.resumed = None;
                 result
             }
         }
@@ -219,24 +202,24 @@ impl Linux {
 
     /// Nobody ever runs again.
     pub(crate) fn stop_for_deadlock(&mut self) {
-        self.stop = Some(StopReason::Deadlock {
+        self.run.stop = Some(StopReason::Deadlock {
             waits_for: self.what_threads_wait_for(),
         });
     }
 
     /// Simulated time at the current call, in nanoseconds.
     pub(crate) fn now_ns(&self) -> u64 {
-        self.now_ns
+        self.time.now_ns
     }
 
     /// Simulated time is `now_ns`.
     pub(crate) fn set_now(&mut self, now_ns: u64) {
-        self.now_ns = now_ns;
+        self.time.now_ns = now_ns;
     }
 
     /// Simulated time is `now_ns`, and `thread` runs: does what is due.
     pub(crate) fn look_at_clock_at(&mut self, now_ns: u64, thread: &mut Thread) {
-        self.now_ns = now_ns;
+        self.time.now_ns = now_ns;
         self.look_at_clock(Some(thread));
         self.look_at_clocks_of_others();
     }
@@ -244,7 +227,7 @@ impl Linux {
     /// Wakes threads and raises signals whose time has come. `running` is the thread that runs, if one does.
     pub(in super::super) fn look_at_clock(&mut self, running: Option<&mut Thread>) {
         self.expire_timers(running);
-        self.threads.wake_sleepers(self.now_ns);
+        self.threads.wake_sleepers(self.time.now_ns);
     }
 
     fn what_threads_wait_for(&self) -> String {

@@ -1,9 +1,8 @@
 //! The assembler: one line of text to one [`Inst`].
 //!
-//! It knows the operations of the table in the syntax that [`disassemble`](super::disassemble)
-//! writes, and the usual pseudo-instructions that stand for a single instruction. Programs of more
-//! than one line, labels and symbols are the caller's; an [`OperandHook`] lets it give names to
-//! registers and immediates.
+//! The assembler knows the operations of the table in the syntax that [`disassemble`](super::disassemble) writes, and
+//! the usual pseudo-instructions that stand for a single instruction. Programs of more than one line, labels and
+//! symbols are the caller's; an [`OperandHook`] lets it give names to registers and immediates.
 
 mod operand;
 mod pseudo;

@@ -7,7 +7,7 @@ use crate::asm::{AsmError, Context, Kind, Token, split_memory};
 use crate::format::Operand;
 use crate::inst::{Inst, Op, reg};
 
-/// What operands are parsed against.
+/// Parser of operands, with the context of their instruction.
 pub(super) struct Parser<'a>(pub(super) Context<'a>);
 
 impl Parser<'_> {

@@ -1,5 +1,5 @@
-//! Operations of replacement sequences and of handlers (DISE, ISCA 2003). What they mean for
-//! `PC:DISEPC` is the machine's business; here they only say what happened.
+//! Operations of replacement sequences and of handlers (DISE, ISCA 2003). The outcome says only what happened; the
+//! machine changes `PC:DISEPC` accordingly.
 
 use super::{rs1, rs2, unary_ops, write};
 use crate::exec::Outcome;

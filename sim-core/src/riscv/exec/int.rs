@@ -15,7 +15,7 @@ pub(crate) fn auipc<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outc
     write(hart, inst, pc.wrapping_add(inst.imm as u64))
 }
 
-/// An operation that may be, and is none here: it gives zero.
+/// A may-be-operation (Zimop): it writes zero.
 #[inline(always)]
 pub(crate) fn mop<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     write(hart, inst, 0)

@@ -1,4 +1,4 @@
-//! What each operation does, one small function each, by extension.
+//! Effects of operations, one small function each, by extension.
 //!
 //! Every function has the same shape, `(hart, bus, inst, pc) -> Outcome`, and is inlined into
 //! [`execute`](crate::exec::execute), the one `match` that the tables generate. Destination registers are written

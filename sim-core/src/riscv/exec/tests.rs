@@ -1,4 +1,4 @@
-//! What the lockstep test against QEMU cannot show: traps, reservations, counters, DISE.
+//! Effects that the lockstep test against QEMU cannot show: traps, reservations, counters, DISE.
 
 use crate::exec::ram::Ram;
 use crate::exec::{Outcome, execute};
@@ -211,7 +211,7 @@ fn jumps_link_behind_themselves_and_read_before_they_write() {
 
 #[test]
 fn words_that_qemu_miscounts() {
-    // Only the upper half is not zero: see the lockstep test.
+    // The word is zero and the upper half of its register is not: see the lockstep test.
     let mut g = Guest::new();
     g.hart.r[A1] = 1 << 33;
     g.run("ctzw a0, a1");

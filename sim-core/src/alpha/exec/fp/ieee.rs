@@ -1,10 +1,10 @@
 //! Operands, results and traps of arithmetic, in two levels.
 //!
-//! **Hardware.** Without `/S` an operand that is not finite, or denormal, is an invalid operation, and
-//! every exception that the qualifiers do not leave out traps. With `/S`, FPCR can disable the traps;
-//! denormal operands trap unless DNZ makes them zero, and tiny results trap unless UNFD and UNDZ make them
-//! zero: the 21264 computes neither. What does not trap accrues in FPCR, also what the qualifiers leave
-//! out (Hardware Reference Manual, A.8); a tiny result that does not trap is a true zero.
+//! **Hardware.** Without `/S` an operand that is not finite, or denormal, is an invalid operation, and every exception
+//! that the qualifiers do not leave out traps. With `/S`, FPCR can disable the traps; denormal operands trap unless DNZ
+//! makes them zero, and tiny results trap unless UNFD and UNDZ make them zero: the 21264 computes neither. Exceptions
+//! that do not trap accrue in FPCR, also those that the qualifiers leave out (Hardware Reference Manual, A.8); a tiny
+//! result that does not trap is a true zero.
 //!
 //! **Completion.** A trap with `/S` goes to the kernel, which computes the IEEE result with denormals,
 //! accrues the exceptions, and sends a signal only for those that the program has enabled in its software
@@ -161,8 +161,8 @@ pub(super) fn finish(hart: &mut Hart, inst: &Inst, value: u64, flags: u8) -> Out
     write(hart, inst, value)
 }
 
-/// The end of a completion: the signals that the program wants for `exceptions`, or the result. What the
-/// hardware has accrued stays.
+/// The end of a completion: the signals that the program wants for `exceptions`, or the result. Exceptions that the
+/// hardware has accrued stay.
 pub(super) fn complete(
     hart: &mut Hart,
     inst: &Inst,
@@ -179,8 +179,8 @@ pub(super) fn complete(
     trap(signals & !IOV | denormal)
 }
 
-/// What hardware does with the flags of a result without underflow: trap or not. `completed` is the value
-/// and the exceptions that the kernel computes.
+/// Finishes an instruction whose result did not underflow, or traps, as its flags and qualifiers demand of hardware.
+/// `completed` gives the value and the exceptions that the kernel computes.
 pub(super) fn conclude(
     hart: &mut Hart,
     inst: &Inst,
@@ -200,7 +200,7 @@ pub(super) fn conclude(
     }
 }
 
-/// One operation on numbers of format `I`, right-aligned bits, with a result of format `O`.
+/// An operation on numbers of format `I`, right-aligned bits, with a result of format `O`.
 struct Operation<I, O, C> {
     x: u64,
     y: u64,
@@ -210,8 +210,8 @@ struct Operation<I, O, C> {
 }
 
 impl<I: Floating, O: Floating, C: Fn(u64, u64, Round, &mut u8) -> u64> Operation<I, O, C> {
-    /// The IEEE result, and the same as a register; a NaN of the second operand goes before one of the
-    /// first (4.7.10.4).
+    /// The IEEE result as bits of its format, and as a register. Of two NaN operands the second one gives the result
+    /// (4.7.10.4).
     fn result(&self, rounding: Round, flags: &mut u8) -> (u64, u64) {
         for nan in [self.y, self.x] {
             if is_nan::<I>(nan) {
@@ -241,7 +241,7 @@ impl<I: Floating, O: Floating, C: Fn(u64, u64, Round, &mut u8) -> u64> Operation
         self.y = flush::<I>(self.y);
     }
 
-    /// What the kernel computes: register and exceptions.
+    /// Register and exceptions as the kernel computes them.
     fn completed(mut self, hart: &Hart) -> (u64, u8) {
         let mut flags = 0;
         if self.has_denormal() {

@@ -69,7 +69,7 @@ fn inst(op: Op, qualifiers: i64) -> Inst {
     }
 }
 
-/// What an instruction does to a machine: its result and all that is accrued, or the trap's exceptions.
+/// Effect of an instruction on a machine: its result and all that is accrued, or the trap's exceptions.
 fn on(hart: &mut Hart, op: Op, qualifiers: i64, a: u64, b: u64) -> Result<(u64, u8), u8> {
     hart.r[A as usize] = a;
     hart.r[B as usize] = b;
@@ -337,7 +337,7 @@ fn tininess_is_judged_after_rounding_by_hardware_and_before_by_the_kernel() {
         );
     }
     assert_eq!(run(0, Op::AlphaMult, NONE, a, b), Ok((LEAST_NORMAL, NX)));
-    // The same product with a denormal factor.
+    // A denormal factor gives an equal product.
     let (a, b) = (0x000f_ffff_ffff_ffff, 0x3ff0_0000_0000_0001);
     assert_eq!(
         run(0, Op::AlphaMult, SU, a, b),

@@ -92,7 +92,7 @@ fn run(mut mem: Memory, mut model: Model, mut random: Random, generations: u32) 
             }
         }
         model.assert_is(&mem);
-        // It may be gone while its copies run.
+        // The memory may be gone while its copies run.
         drop(mem);
     });
 }
@@ -133,7 +133,7 @@ fn a_page_is_shared_until_one_side_writes_to_it() {
         store(&mut copy, 5, 1);
     }
     assert_eq!((mem.shared_pages(), copy.shared_pages()), (199, 198));
-    // What has changed is copied, as long as it is less than half.
+    // Changed pages are copied, as long as they are less than half.
     let third = copy.duplicate().expect("a copy");
     assert_eq!((copy.shared_pages(), third.shared_pages()), (198, 198));
     let held = |mem: &Memory| mem.shares.as_ref().map(|shares| shares.held_pages());
@@ -203,7 +203,7 @@ fn what_processes_of_the_guest_copy_is_counted_as_without_duplicates() {
     }
 }
 
-/// The parent of a child gives up its layer. What the two share in the guest stays what it is.
+/// The parent of a child gives up its layer. Counts of pages that the two share in the guest do not change.
 #[test]
 fn a_layer_that_is_given_up_changes_no_count() {
     let mut mem = numbered(1000);

@@ -1,0 +1,136 @@
+//! Probes behind dynamic calls.
+//!
+//! The loops of both cores are generic in their probe, so each type of probe compiles them anew. [`DynProbe`] is one type
+//! for all probes that want hooks of one group: the loops are compiled once for a group, and a hook is a call by a table.
+
+use std::any::Any;
+
+use hps_sim_core::inst::Inst;
+use hps_sim_core::probe::Probe;
+
+use super::probe::for_each_hook;
+use super::{Cause, Commit, PipelineProbe, Squash, StageRecord, Stored, Stretch, TrapTaken};
+
+/// The group of hooks about cycles: [`PipelineProbe::WANTS_CYCLES`], [`PipelineProbe::WANTS_STORES`] and
+/// [`Probe::WANTS_CONTROL`].
+pub type CyclesProbe = DynProbe<true>;
+
+/// The group of hooks about stages and slots: [`PipelineProbe::WANTS_STAGES`] and [`PipelineProbe::WANTS_SLOTS`].
+pub type StagesProbe = DynProbe<false>;
+
+/// A probe of any type that wants no hooks but those of a group: of [`CyclesProbe`] or of [`StagesProbe`].
+pub struct DynProbe<const CYCLES: bool>(Box<dyn Hooks>);
+
+impl<const CYCLES: bool> DynProbe<CYCLES> {
+    /// Puts a probe behind dynamic calls. A probe that wants hooks outside of the group does not compile.
+    #[must_use]
+    pub fn new<P: PipelineProbe + 'static>(probe: P) -> Self {
+        const {
+            let functional = P::WANTS_RETIRED || P::WANTS_MEMORY || P::WANTS_VALUES || P::CAN_STOP;
+            let of_cycles = P::WANTS_CYCLES || P::WANTS_STORES || P::WANTS_CONTROL;
+            let of_stages = P::WANTS_STAGES || P::WANTS_SLOTS;
+            assert!(
+                !functional && !(if CYCLES { of_stages } else { of_cycles }),
+                "the probe wants hooks of another group"
+            );
+        }
+        DynProbe(Box::new(probe))
+    }
+
+    /// The probe, as the type that it has.
+    ///
+    /// # Panics
+    /// It is a probe of another type.
+    #[must_use]
+    pub fn into_probe<P: 'static>(self) -> P {
+        let probe: Box<dyn Any> = self.0;
+        *probe.downcast().expect(OTHER)
+    }
+
+    /// The probe, as the type that it has.
+    ///
+    /// # Panics
+    /// It is a probe of another type.
+    #[must_use]
+    pub fn probe<P: 'static>(&self) -> &P {
+        let probe: &dyn Any = &*self.0;
+        probe.downcast_ref().expect(OTHER)
+    }
+
+    /// The probe, as the type that it has.
+    ///
+    /// # Panics
+    /// It is a probe of another type.
+    pub fn probe_mut<P: 'static>(&mut self) -> &mut P {
+        let probe: &mut dyn Any = &mut *self.0;
+        probe.downcast_mut().expect(OTHER)
+    }
+}
+
+const OTHER: &str = "internal error: a probe of another type is attached";
+
+macro_rules! declare_hooks {
+    ($($wants:ident => $hook:ident($($arg:ident: $type:ty),*);)*) => {
+        /// The hooks of a probe that a [`DynProbe`] calls, without their constants.
+        trait Hooks: Any {
+            fn wants_stages(&self) -> bool;
+            fn stand_in(&self) -> Option<Box<dyn Hooks>>;
+            fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool);
+            $(fn $hook(&mut self, $($arg: $type),*);)*
+        }
+
+        impl<P: PipelineProbe + 'static> Hooks for P {
+            fn wants_stages(&self) -> bool {
+                PipelineProbe::wants_stages(self)
+            }
+
+            fn stand_in(&self) -> Option<Box<dyn Hooks>> {
+                let probe = PipelineProbe::stand_in(self)?;
+                Some(Box::new(probe))
+            }
+
+            fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
+                Probe::control(self, pc, inst, target, taken);
+            }
+
+            $(
+                fn $hook(&mut self, $($arg: $type),*) {
+                    PipelineProbe::$hook(self, $($arg),*);
+                }
+            )*
+        }
+
+        impl<const CYCLES: bool> PipelineProbe for DynProbe<CYCLES> {
+            const WANTS_STAGES: bool = !CYCLES;
+            const WANTS_SLOTS: bool = !CYCLES;
+            const WANTS_CYCLES: bool = CYCLES;
+            const WANTS_STORES: bool = CYCLES;
+
+            fn wants_stages(&self) -> bool {
+                self.0.wants_stages()
+            }
+
+            fn stand_in(&self) -> Option<Self> {
+                self.0.stand_in().map(DynProbe)
+            }
+
+            $(
+                #[inline]
+                fn $hook(&mut self, $($arg: $type),*) {
+                    self.0.$hook($($arg),*);
+                }
+            )*
+        }
+    };
+}
+
+for_each_hook!(declare_hooks);
+
+impl<const CYCLES: bool> Probe for DynProbe<CYCLES> {
+    const WANTS_CONTROL: bool = CYCLES;
+
+    #[inline]
+    fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
+        self.0.control(pc, inst, target, taken);
+    }
+}

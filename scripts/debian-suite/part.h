@@ -1,0 +1,1 @@
+long part(int n);

@@ -1,0 +1,10 @@
+const sieve = n => { const a = new Uint8Array(n); let c = 0; for (let i = 2; i < n; i++) { if (a[i]) continue; c++; for (let j = i * 2; j < n; j += i) a[j] = 1; } return c; };
+console.log(sieve(200000));
+const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
+console.log(fib(21));
+const m = new Map(); for (let i = 0; i < 50000; i++) m.set('k' + i % 997, (m.get('k' + i % 997) || 0) + i);
+console.log(m.size, m.get('k13'));
+console.log(require('crypto').createHash('sha256').update('text'.repeat(1000)).digest('hex'));
+console.log('a1b22c333'.replace(/\d+/g, d => d * 2), [3, 1, 2].toSorted().join());
+setTimeout(() => console.log('later'), 5);
+Promise.resolve(1).then(v => console.log('promise', v));
