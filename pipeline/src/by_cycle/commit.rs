@@ -200,7 +200,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             target,
             taken,
         );
-        if P::WANTS_STAGES {
+        if P::WANTS_STAGES && self.probe.wants_stages() {
             let record = self.record(core, u, position, false);
             self.probe.finished(&record);
         }

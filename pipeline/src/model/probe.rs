@@ -64,8 +64,8 @@ pub trait PipelineProbe: Probe {
     /// [`PipelineProbe::stored`] is wanted, beside what [`PipelineProbe::WANTS_CYCLES`] asks for.
     const WANTS_STORES: bool = false;
 
-    /// Whether it really wants what [`PipelineProbe::WANTS_STAGES`] asks for: a probe of many kinds may hold one that does
-    /// not.
+    /// Whether it wants records of instructions that have committed: where [`PipelineProbe::WANTS_STAGES`] is true, a probe
+    /// of many kinds may hold one that does not.
     fn wants_stages(&self) -> bool {
         Self::WANTS_STAGES
     }
