@@ -187,7 +187,7 @@ impl Program {
     }
 
     /// SHA-256, in hexadecimal digits, of what names the content of its root folder: its lock file, or all that lies in the
-    /// folder of a program of the suite. `None`: it has no root, or one without a lock file.
+    /// folder of a program of the suite. `None`: the program has no root, or its root has no lock file.
     #[must_use]
     pub fn root_hash(&self) -> Option<String> {
         #[cfg(not(target_family = "wasm"))]

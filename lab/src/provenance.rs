@@ -20,7 +20,7 @@ pub struct Provenance {
     pub args: Vec<String>,
     /// SHA-256 of the program's image, in hexadecimal digits.
     pub program_hash: String,
-    /// SHA-256 of the lock file of the program's root, in hexadecimal digits ([`Program::root_hash`]).
+    /// SHA-256 that names the content of the program's root, in hexadecimal digits ([`Program::root_hash`]).
     pub root_hash: Option<String>,
     /// Instruction set.
     pub isa: Isa,

@@ -14,7 +14,7 @@ use crate::model::{Cause, CpiStack, PipelineProbe};
 pub struct FunctionStacks {
     symbols: Arc<Symbols>,
     watch: Option<CodeWatch>,
-    /// The first one is that of addresses outside of all functions.
+    /// Stacks of functions in the order in which they were met; the first one is of addresses outside of all functions.
     stacks: Vec<FunctionStack>,
     /// The place of each function in `stacks`, by its entry.
     places: FxHashMap<u64, usize>,

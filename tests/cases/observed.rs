@@ -100,8 +100,7 @@ fn samples_beside_other_processes_are_told_apart() {
         ];
         // Each night all of them on both instruction sets.
         let is_short = isa == Isa::Alpha && !is_night();
-        for way in &ways[..if is_short { 3 } else { ways.len() }] {
-            let way = *way;
+        for &way in &ways[..if is_short { 3 } else { ways.len() }] {
             let options = ["--machine=smt-2", "--wait=50", "--time-slice=10000"];
             let run =
                 hps.run(&[&["shim", "simulate"], &options[..], &["--", &program, way]].concat());

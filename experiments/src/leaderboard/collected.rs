@@ -2,14 +2,12 @@
 //! Profilers whose records cost the same share a run.
 
 use hps_lab::{Collecting, Lab, Watch};
-use hps_profile::ProfileKind;
 use hps_profilers::Period;
 use hps_profilers::registry::{Counts, Profiler, Records};
 use hps_profilers::views::{FunctionMap, Levels};
 
 use super::Leaderboard;
-use super::contender::{Contender, Sampling};
-use super::exact::Exact;
+use super::contender::Contender;
 use super::undisturbed::{Found, Undisturbed};
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
@@ -30,7 +28,7 @@ struct Group {
 }
 
 /// The groups of a board's profilers that cost something, if the board charges them.
-pub(super) fn contenders(board: &Leaderboard) -> Vec<Box<dyn Contender>> {
+pub(super) fn contenders(board: &Leaderboard) -> Vec<Contender> {
     let mut groups: Vec<Group> = Vec::new();
     if !board.charged {
         return Vec::new();
@@ -50,48 +48,34 @@ pub(super) fn contenders(board: &Leaderboard) -> Vec<Box<dyn Contender>> {
             }),
         }
     }
-    let boxed = |group| Box::new(group) as Box<dyn Contender>;
-    groups.into_iter().map(boxed).collect()
+    let of = |group: Group| {
+        let first = group.profilers.first().map_or("", |profiler| profiler.name);
+        Contender::new(first, None, PERIODS, move |u, _, period| {
+            unit(u, group.clone(), period)
+        })
+    };
+    groups.into_iter().map(of).collect()
 }
 
-impl Contender for Group {
-    fn name(&self) -> &'static str {
-        self.profilers.first().map_or("", |p| p.name)
-    }
-
-    fn kind(&self) -> Option<ProfileKind> {
-        None
-    }
-
-    fn sampling(&self) -> Sampling {
-        Sampling::Cycles
-    }
-
-    fn unit<'a>(
-        &self,
-        undisturbed: &'a Undisturbed<'a>,
-        _: &'a Exact<'a>,
-        period_cycles: u64,
-    ) -> Unit<'a> {
-        let group = self.clone();
-        let names: Vec<&str> = group.profilers.iter().map(|p| p.name).collect();
-        Unit {
-            study: STUDY,
-            title: format!(
-                "{}: {} collected, a sample in {period_cycles} cycles",
-                undisturbed.program.title(),
-                names.join(", ")
-            ),
-            key: serde_json::json!({
-                "profilers": names,
-                "records": format!("{:?}", group.records),
-                "period_cycles": period_cycles,
-            }),
-            program: undisturbed.program,
-            effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
-                .beside_undisturbed(undisturbed.machine.core),
-            run: Box::new(move || measured(undisturbed, &group, period_cycles)),
-        }
+/// The unit that runs the profilers of a group at one period.
+fn unit<'a>(undisturbed: &'a Undisturbed<'a>, group: Group, period_cycles: u64) -> Unit<'a> {
+    let names: Vec<&str> = group.profilers.iter().map(|p| p.name).collect();
+    Unit {
+        study: STUDY,
+        title: format!(
+            "{}: {} collected, a sample in {period_cycles} cycles",
+            undisturbed.program.title(),
+            names.join(", ")
+        ),
+        key: serde_json::json!({
+            "profilers": names,
+            "records": format!("{:?}", group.records),
+            "period_cycles": period_cycles,
+        }),
+        program: undisturbed.program,
+        effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core),
+        run: Box::new(move || measured(undisturbed, &group, period_cycles)),
     }
 }
 

@@ -2,55 +2,56 @@
 
 use hps_profile::ProfileKind;
 
-use super::collected::PERIODS;
-use super::costly::FREQUENCIES;
 use super::exact::Exact;
 use super::fits;
 use super::undisturbed::Undisturbed;
 use crate::measurement::{Unit, UnitRecord};
 
-/// Sampling points of a profiler, the densest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sampling {
-    /// One in so many of the program's events or instructions.
-    OneIn,
-    /// A sample in so many cycles.
-    Cycles,
-}
+/// The unit of work of a contender over one program at a sampling point.
+type UnitOf = dyn for<'a> Fn(&'a Undisturbed<'a>, &'a Exact<'a>, u64) -> Unit<'a>;
 
 /// A profiler that runs at its cost and competes for the budget, or several that share runs and so cost the same.
-pub(super) trait Contender {
-    /// Its name in results; the first one's where several share runs.
-    fn name(&self) -> &'static str;
-
+pub(super) struct Contender {
+    /// Name in results; the first one's where several share runs.
+    name: &'static str,
     /// The kind of profile that it collects; `None` for a profile of the program's time.
-    fn kind(&self) -> Option<ProfileKind>;
+    kind: Option<ProfileKind>,
+    /// Sampling points, the densest first: one in so many events, or periods in cycles.
+    points: &'static [u64],
+    unit: Box<UnitOf>,
+}
 
-    /// Its sampling points.
-    fn sampling(&self) -> Sampling;
+impl Contender {
+    pub fn new(
+        name: &'static str,
+        kind: Option<ProfileKind>,
+        points: &'static [u64],
+        unit: impl for<'a> Fn(&'a Undisturbed<'a>, &'a Exact<'a>, u64) -> Unit<'a> + 'static,
+    ) -> Self {
+        let unit = Box::new(unit);
+        Contender {
+            name,
+            kind,
+            points,
+            unit,
+        }
+    }
 
-    /// The unit of work that runs it over one program at a sampling point.
-    fn unit<'a>(
+    /// Its unit over one program at a step of the search, of which step 0 is the densest point; `None` behind the
+    /// sparsest.
+    pub fn unit<'a>(
         &self,
         undisturbed: &'a Undisturbed<'a>,
         exact: &'a Exact<'a>,
-        point: u64,
-    ) -> Unit<'a>;
-}
-
-impl dyn Contender {
-    /// Its sampling point at a step of the search, the densest at step 0; `None` behind the sparsest.
-    pub fn point(&self, step: usize) -> Option<u64> {
-        let points = match self.sampling() {
-            Sampling::OneIn => FREQUENCIES,
-            Sampling::Cycles => PERIODS,
-        };
-        points.get(step).copied()
+        step: usize,
+    ) -> Option<Unit<'a>> {
+        let point = *self.points.get(step)?;
+        Some((self.unit)(undisturbed, exact, point))
     }
 
     /// Whether its mean overhead at a step stays within a budget. A run that failed does not.
     pub fn fits(&self, records: &[UnitRecord], step: usize, budget: f64) -> bool {
-        let at = |point| fits(records, self.name(), self.kind(), point, budget);
-        self.point(step).is_some_and(at)
+        let at = |&point| fits(records, self.name, self.kind, point, budget);
+        self.points.get(step).is_some_and(at)
     }
 }

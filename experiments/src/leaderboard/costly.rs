@@ -13,7 +13,7 @@ use hps_profilers::ExactProfile;
 use hps_sim_core::process::Process;
 
 use super::Leaderboard;
-use super::contender::{Contender, Sampling};
+use super::contender::Contender;
 use super::exact::Exact;
 use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::{Found, Undisturbed};
@@ -39,7 +39,7 @@ pub(super) const HPS: ProfilerInfo = ProfilerInfo {
     how: How::Runs(|board| points(Scheme::Hps, board)),
 };
 
-/// DISE alone.
+/// DISE without the conditional control that HPS adds.
 pub(super) const PLAIN_DISE: ProfilerInfo = ProfilerInfo {
     name: name(Scheme::PlainDise),
     about: "DISE without conditional control: each event and each place of interest is expanded",
@@ -48,7 +48,7 @@ pub(super) const PLAIN_DISE: ProfilerInfo = ProfilerInfo {
     ..HPS
 };
 
-/// Software.
+/// Bursty tracing in software.
 pub(super) const BURSTY_TRACING: ProfilerInfo = ProfilerInfo {
     name: name(Scheme::Software),
     about: "software bursty tracing: a second copy of the code, checks at entries and back-edges",
@@ -57,7 +57,7 @@ pub(super) const BURSTY_TRACING: ProfilerInfo = ProfilerInfo {
     ..HPS
 };
 
-/// Software with fewer checks.
+/// Bursty tracing in software with fewer checks.
 pub(super) const BURSTY_TRACING_REDUCED: ProfilerInfo = ProfilerInfo {
     name: name(Scheme::SoftwareReduced),
     about: "software bursty tracing with the published reductions of checks",
@@ -76,84 +76,79 @@ const fn name(scheme: Scheme) -> &'static str {
 }
 
 /// A scheme with each kind of profile of a board.
-fn points(scheme: Scheme, board: &Leaderboard) -> Vec<Box<dyn Contender>> {
-    let of = |&kind| Box::new(Point { scheme, kind }) as Box<dyn Contender>;
+fn points(scheme: Scheme, board: &Leaderboard) -> Vec<Contender> {
+    let of = |&kind| {
+        let point = Point { scheme, kind };
+        Contender::new(
+            name(scheme),
+            Some(kind),
+            FREQUENCIES,
+            move |u, exact, one_in| unit(u, exact, point, one_in),
+        )
+    };
     board.kinds.iter().map(of).collect()
 }
 
 /// A scheme that collects one kind of profile, in bursts of the length of the paper's Figure 8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Point {
     scheme: Scheme,
     kind: ProfileKind,
 }
 
-impl Contender for Point {
-    fn name(&self) -> &'static str {
-        name(self.scheme)
-    }
-
-    fn kind(&self) -> Option<ProfileKind> {
-        Some(self.kind)
-    }
-
-    fn sampling(&self) -> Sampling {
-        Sampling::OneIn
-    }
-
-    fn unit<'a>(
-        &self,
-        undisturbed: &'a Undisturbed<'a>,
-        exact: &'a Exact<'a>,
-        one_in: u64,
-    ) -> Unit<'a> {
-        let (point, burst) = (*self, paper_burst(self.kind));
-        Unit {
-            study: STUDY,
-            title: format!(
-                "{}: {}, {}, 1/{one_in}",
-                undisturbed.program.title(),
-                name(point.scheme),
-                point.kind.title()
-            ),
-            key: serde_json::json!({
-                "profiler": name(point.scheme),
-                "kind": point.kind,
-                "burst": burst,
-                "one_in": one_in,
-            }),
-            program: undisturbed.program,
-            effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
-                .beside_undisturbed(undisturbed.machine.core)
-                .beside_exact(),
-            run: Box::new(move || {
-                let at = SamplePoint::from_frequency(burst, one_in).map_err(|e| e.to_string())?;
-                let found = undisturbed.found()?;
-                let run = run(undisturbed, found, point, at)?;
-                let comparison = exact.compare(run.profile)?;
-                let overhead = run.cycles as f64 / found.cycles as f64 - 1.0;
-                let numbers = [
-                    ("baseline_cycles", found.cycles as f64),
-                    ("cycles", run.cycles as f64),
-                    ("overhead_ratio", overhead),
-                    ("memory_bytes", run.memory_bytes as f64),
-                    ("inserted_instructions", run.inserted_instructions as f64),
-                    ("handler_instructions", run.handler_instructions as f64),
-                    ("samples", comparison.samples as f64),
-                    ("samples_lost", comparison.lost as f64),
-                    ("error_ratio", comparison.error),
-                    ("accuracy_renormalized_ratio", comparison.renormalized),
-                    ("perturbation_ratio", run.perturbation),
-                ];
-                let measured = numbers.map(|(measure, value)| Measurement {
-                    profile: Some(point.kind),
-                    burst: Some(burst),
-                    one_in: Some(one_in),
-                    ..Measurement::new(undisturbed.program, name(point.scheme), measure, value)
-                });
-                Ok(measured.into())
-            }),
-        }
+/// The unit that runs a scheme at one frequency.
+fn unit<'a>(
+    undisturbed: &'a Undisturbed<'a>,
+    exact: &'a Exact<'a>,
+    point: Point,
+    one_in: u64,
+) -> Unit<'a> {
+    let burst = paper_burst(point.kind);
+    Unit {
+        study: STUDY,
+        title: format!(
+            "{}: {}, {}, 1/{one_in}",
+            undisturbed.program.title(),
+            name(point.scheme),
+            point.kind.title()
+        ),
+        key: serde_json::json!({
+            "profiler": name(point.scheme),
+            "kind": point.kind,
+            "burst": burst,
+            "one_in": one_in,
+        }),
+        program: undisturbed.program,
+        effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core)
+            .beside_exact(),
+        run: Box::new(move || {
+            let at = SamplePoint::from_frequency(burst, one_in).map_err(|e| e.to_string())?;
+            let found = undisturbed.found()?;
+            let run = run(undisturbed, found, point, at)?;
+            let comparison = exact.compare(run.profile)?;
+            let overhead = run.cycles as f64 / found.cycles as f64 - 1.0;
+            let numbers = [
+                ("baseline_cycles", found.cycles as f64),
+                ("cycles", run.cycles as f64),
+                ("overhead_ratio", overhead),
+                ("memory_bytes", run.memory_bytes as f64),
+                ("inserted_instructions", run.inserted_instructions as f64),
+                ("handler_instructions", run.handler_instructions as f64),
+                ("samples", comparison.samples as f64),
+                ("samples_lost", comparison.lost as f64),
+                ("error_ratio", comparison.error),
+                ("accuracy_renormalized_ratio", comparison.renormalized),
+                ("perturbation_ratio", run.perturbation),
+            ];
+            let measured = numbers.map(|(measure, value)| Measurement {
+                profile: Some(point.kind),
+                burst: Some(burst),
+                one_in: Some(one_in),
+                ..Measurement::new(undisturbed.program, name(point.scheme), measure, value)
+            });
+            Ok(measured.into())
+        }),
     }
 }
 

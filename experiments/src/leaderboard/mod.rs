@@ -122,11 +122,8 @@ impl Leaderboard {
         // A contender that has found a point within the budget runs at no sparser one.
         for step in 0.. {
             for contender in &open {
-                let Some(point) = contender.point(step) else {
-                    continue;
-                };
                 let programs = shared.undisturbed.iter().zip(&shared.exact);
-                units.extend(programs.map(|(u, exact)| contender.unit(u, exact, point)));
+                units.extend(programs.filter_map(|(u, exact)| contender.unit(u, exact, step)));
             }
             if units.is_empty() {
                 break;
@@ -151,7 +148,7 @@ impl Leaderboard {
     }
 
     /// The profilers at their cost: those with runs of their own, then those that watch, which share runs.
-    fn contenders(&self) -> Vec<Box<dyn Contender>> {
+    fn contenders(&self) -> Vec<Contender> {
         let own = self.profilers.iter().flat_map(|p| p.contenders(self));
         own.chain(collected::contenders(self)).collect()
     }

@@ -6,13 +6,12 @@ use std::collections::HashMap;
 use hps_lab::observer::{Observer, Placement, Signals, Throttle};
 use hps_lab::{CoreKind, EndError, Lab, Productions, TimedMachine};
 use hps_pipeline::config::MachineConfig;
-use hps_profile::ProfileKind;
 use hps_profilers::Key;
 use hps_profilers::views::Level;
 use hps_sim_core::machine::Stop;
 
-use super::collected::STUDY;
-use super::contender::{Contender, Sampling};
+use super::collected::{PERIODS, STUDY};
+use super::contender::Contender;
 use super::exact::Exact;
 use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::Undisturbed;
@@ -30,7 +29,7 @@ pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
     how: How::Runs(|board| {
         let can_run = with_observer(&board.machine).is_some();
         match can_run && board.charged {
-            true => vec![Box::new(Samples)],
+            true => vec![Contender::new(NAME, None, PERIODS, unit)],
             false => Vec::new(),
         }
     }),
@@ -48,40 +47,19 @@ pub(super) fn with_observer(machine: &TimedMachine) -> Option<MachineConfig> {
     (machine.core == CoreKind::Cycle && config.check().is_ok()).then_some(config)
 }
 
-/// An observer that samples once in so many cycles.
-struct Samples;
-
-impl Contender for Samples {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> Option<ProfileKind> {
-        None
-    }
-
-    fn sampling(&self) -> Sampling {
-        Sampling::Cycles
-    }
-
-    fn unit<'a>(
-        &self,
-        undisturbed: &'a Undisturbed<'a>,
-        _: &'a Exact<'a>,
-        period_cycles: u64,
-    ) -> Unit<'a> {
-        Unit {
-            study: STUDY,
-            title: format!(
-                "{}: {NAME}, a sample in {period_cycles} cycles",
-                undisturbed.program.title()
-            ),
-            key: serde_json::json!({ "profiler": NAME, "period_cycles": period_cycles }),
-            program: undisturbed.program,
-            effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
-                .beside_undisturbed(undisturbed.machine.core),
-            run: Box::new(move || measured(undisturbed, period_cycles)),
-        }
+/// The unit that observes a program every `period_cycles`.
+fn unit<'a>(undisturbed: &'a Undisturbed<'a>, _: &'a Exact<'a>, period_cycles: u64) -> Unit<'a> {
+    Unit {
+        study: STUDY,
+        title: format!(
+            "{}: {NAME}, a sample in {period_cycles} cycles",
+            undisturbed.program.title()
+        ),
+        key: serde_json::json!({ "profiler": NAME, "period_cycles": period_cycles }),
+        program: undisturbed.program,
+        effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core),
+        run: Box::new(move || measured(undisturbed, period_cycles)),
     }
 }
 

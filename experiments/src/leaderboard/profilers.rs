@@ -50,10 +50,10 @@ pub enum Cost {
 /// How a profiler gets onto a board.
 #[derive(Clone, Copy)]
 pub(super) enum How {
-    /// It watches runs; at its cost it shares them with others.
+    /// A policy watches runs; at its cost it shares them with other policies.
     Watches(&'static Profiler),
-    /// It has runs of its own: the contenders of a board.
-    Runs(fn(&Leaderboard) -> Vec<Box<dyn Contender>>),
+    /// The profiler has runs of its own: makes the contenders of a board.
+    Runs(fn(&Leaderboard) -> Vec<Contender>),
 }
 
 impl ProfilerInfo {
@@ -66,8 +66,8 @@ impl ProfilerInfo {
         }
     }
 
-    /// Its contenders on a board, with runs of its own.
-    pub(super) fn contenders(&self, board: &Leaderboard) -> Vec<Box<dyn Contender>> {
+    /// Contenders of a board, if the profiler has runs of its own.
+    pub(super) fn contenders(&self, board: &Leaderboard) -> Vec<Contender> {
         match self.how {
             How::Watches(_) => Vec::new(),
             How::Runs(contenders) => contenders(board),

@@ -9,7 +9,8 @@ use hps_productions::CollectedProfile;
 use hps_profile::{CallPair, Profile, ProfileKind};
 use hps_sim_core::machine::Stop;
 
-use super::contender::{Contender, Sampling};
+use super::collected::PERIODS;
+use super::contender::Contender;
 use super::costly::STUDY;
 use super::exact::Exact;
 use super::observers::with_observer;
@@ -30,7 +31,7 @@ pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
     how: How::Runs(|board| {
         let can_run = with_observer(&board.machine).is_some();
         match can_run && board.kinds.contains(&KIND) {
-            true => vec![Box::new(Rings)],
+            true => vec![Contender::new(NAME, Some(KIND), PERIODS, unit)],
             false => Vec::new(),
         }
     }),
@@ -42,47 +43,30 @@ const KIND: ProfileKind = ProfileKind::CallPair;
 /// Bytes of the ring, of 512 places: near the smallest of the thesis.
 const RING_BYTES: u64 = 8 << 10;
 
-/// An observer with so many cycles between two looks at the ring.
-struct Rings;
-
-impl Contender for Rings {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> Option<ProfileKind> {
-        Some(KIND)
-    }
-
-    fn sampling(&self) -> Sampling {
-        Sampling::Cycles
-    }
-
-    fn unit<'a>(
-        &self,
-        undisturbed: &'a Undisturbed<'a>,
-        exact: &'a Exact<'a>,
-        period_cycles: u64,
-    ) -> Unit<'a> {
-        Unit {
-            study: STUDY,
-            title: format!(
-                "{}: {NAME}, {}, a look in {period_cycles} cycles",
-                undisturbed.program.title(),
-                KIND.title()
-            ),
-            key: serde_json::json!({
-                "profiler": NAME,
-                "kind": KIND,
-                "ring_bytes": RING_BYTES,
-                "period_cycles": period_cycles,
-            }),
-            program: undisturbed.program,
-            effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
-                .beside_undisturbed(undisturbed.machine.core)
-                .beside_exact(),
-            run: Box::new(move || measured(undisturbed, exact, period_cycles)),
-        }
+/// The unit that observes a program, with so many cycles between two looks at the ring.
+fn unit<'a>(
+    undisturbed: &'a Undisturbed<'a>,
+    exact: &'a Exact<'a>,
+    period_cycles: u64,
+) -> Unit<'a> {
+    Unit {
+        study: STUDY,
+        title: format!(
+            "{}: {NAME}, {}, a look in {period_cycles} cycles",
+            undisturbed.program.title(),
+            KIND.title()
+        ),
+        key: serde_json::json!({
+            "profiler": NAME,
+            "kind": KIND,
+            "ring_bytes": RING_BYTES,
+            "period_cycles": period_cycles,
+        }),
+        program: undisturbed.program,
+        effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core)
+            .beside_exact(),
+        run: Box::new(move || measured(undisturbed, exact, period_cycles)),
     }
 }
 

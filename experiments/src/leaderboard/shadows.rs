@@ -7,8 +7,8 @@ use hps_productions::CollectedProfile;
 use hps_profile::{CallPair, Profile, ProfileKind};
 use hps_shadow::Graphs;
 
-use super::contender::{Contender, Sampling};
-use super::costly::STUDY;
+use super::contender::Contender;
+use super::costly::{FREQUENCIES, STUDY};
 use super::exact::Exact;
 use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::Undisturbed;
@@ -24,7 +24,7 @@ pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
     records: Cow::Borrowed("the copies leave profiles"),
     cost: Cost::Charged,
     how: How::Runs(|board| match board.kinds.contains(&KIND) {
-        true => vec![Box::new(Shadows)],
+        true => vec![Contender::new(NAME, Some(KIND), FREQUENCIES, unit)],
         false => Vec::new(),
     }),
 };
@@ -38,47 +38,26 @@ const SAMPLE: u64 = 10_000;
 /// Bytes of a page.
 const PAGE_BYTES: f64 = hps_sim_core::memory::PAGE_SIZE as f64;
 
-/// Shadows that execute about one in so many of a program's instructions.
-struct Shadows;
-
-impl Contender for Shadows {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn kind(&self) -> Option<ProfileKind> {
-        Some(KIND)
-    }
-
-    fn sampling(&self) -> Sampling {
-        Sampling::OneIn
-    }
-
-    fn unit<'a>(
-        &self,
-        undisturbed: &'a Undisturbed<'a>,
-        exact: &'a Exact<'a>,
-        one_in: u64,
-    ) -> Unit<'a> {
-        Unit {
-            study: STUDY,
-            title: format!(
-                "{}: {NAME}, {}, 1/{one_in}",
-                undisturbed.program.title(),
-                KIND.title()
-            ),
-            key: serde_json::json!({
-                "profiler": NAME,
-                "kind": KIND,
-                "burst": SAMPLE,
-                "one_in": one_in,
-            }),
-            program: undisturbed.program,
-            effort: Effort::runs(2.0, 0.0, undisturbed.machine.core)
-                .beside_undisturbed(undisturbed.machine.core)
-                .beside_exact(),
-            run: Box::new(move || measured(undisturbed, exact, one_in)),
-        }
+/// The unit that runs a program with shadows that execute about one in `one_in` of its instructions.
+fn unit<'a>(undisturbed: &'a Undisturbed<'a>, exact: &'a Exact<'a>, one_in: u64) -> Unit<'a> {
+    Unit {
+        study: STUDY,
+        title: format!(
+            "{}: {NAME}, {}, 1/{one_in}",
+            undisturbed.program.title(),
+            KIND.title()
+        ),
+        key: serde_json::json!({
+            "profiler": NAME,
+            "kind": KIND,
+            "burst": SAMPLE,
+            "one_in": one_in,
+        }),
+        program: undisturbed.program,
+        effort: Effort::runs(2.0, 0.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core)
+            .beside_exact(),
+        run: Box::new(move || measured(undisturbed, exact, one_in)),
     }
 }
 

@@ -31,10 +31,10 @@ pub struct Order {
 /// A root that was made of a lock file.
 #[derive(Clone, Debug)]
 pub struct Remade {
-    /// Its lock file.
+    /// Lock file of the new root.
     pub lock: Lock,
-    /// All files are as in the root of the lock file. Another version of the lab or of `mmdebstrap` may make other ones of
-    /// equal packages.
+    /// Whether all files equal those of the original root. Other versions of the lab or of `mmdebstrap` may make other
+    /// files from equal packages.
     pub has_same_files: bool,
 }
 
@@ -142,7 +142,7 @@ fn check_name(word: &str, what: &'static str) -> Result<(), RootError> {
     }
 }
 
-/// What `mmdebstrap` and apt complain of.
+/// Error messages of `mmdebstrap` and apt.
 struct Errors(Vec<String>);
 
 impl Errors {

@@ -17,28 +17,28 @@ use super::{FILES, LOCK, Lock, RootError};
 /// Most links on the way to a file, as on Linux.
 const MOST_LINKS: usize = 40;
 
-/// What is different in a root since it was made.
+/// A file that differs from the root's list of files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
     /// The file, relative to the root, with unusual bytes as escapes.
     pub path: String,
-    /// What is the matter with it.
+    /// Kind of the difference.
     pub what: What,
 }
 
-/// How a file differs.
+/// Kinds of differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// It has another content, mode or kind.
+    /// Content, mode or kind of the file has changed.
     Changed,
-    /// It has gone.
+    /// The file has been removed.
     Missing,
-    /// It was not there.
+    /// The file has been added.
     New,
 }
 
 impl What {
-    /// A word for it.
+    /// Word for the kind, in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ pub(super) fn write_list(root: &Path) -> Result<String, RootError> {
     Ok(sha256_hex(list.as_bytes()))
 }
 
-/// What differs between a root and its list.
+/// Lists the differences between a root and its list of files.
 pub(super) fn compare(root: &Path, lock: &Lock) -> Result<Vec<Difference>, RootError> {
     let file = root.join(FILES);
     let is_file = fs::symlink_metadata(&file).is_ok_and(|about| about.is_file());

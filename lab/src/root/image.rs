@@ -140,7 +140,7 @@ fn json(file: &Path) -> Result<Value, RootError> {
 /// Lays a tar over what the root has.
 fn layer(file: &Path, root: &Path, has_whiteouts: bool) -> Result<(), RootError> {
     if has_whiteouts {
-        // They concern lower layers, wherever they stand in this one.
+        // Whiteouts remove files of lower layers only, so all of a layer's whiteouts come before its files.
         each(file, |entry, path| match whiteout(path) {
             Some(_) => remove_lower(root, path),
             None => {
@@ -327,7 +327,7 @@ impl Read for Unpacked {
 impl Drop for Unpacked {
     fn drop(&mut self) {
         if let Unpacked::Piped(child, _) = self {
-            // It may have ended already.
+            // The child may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! Lock files: what a root is made of.
+//! Lock files of roots.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +17,7 @@ const FORMAT_VERSION: u32 = 1;
 /// Longest lock file that is read, in bytes: a package takes about 200.
 const LONGEST: u64 = 16 << 20;
 
-/// What a root is made of. Equal packages in equal versions of the lab give equal lock files: nothing in it depends on the
+/// Lock file: sources and packages of a root. Equal packages in equal versions of the lab give equal lock files: nothing in it depends on the
 /// host, the mirror or the date of making.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,7 +28,7 @@ pub struct Lock {
     pub format_version: u32,
     /// Version of the lab that made the root.
     pub version: String,
-    /// Where the files come from.
+    /// Source of the files.
     pub source: SourceKind,
     /// Suite of Debian, such as `trixie`.
     pub suite: Option<String>,
@@ -46,7 +46,7 @@ pub struct Lock {
     pub files_sha256: String,
 }
 
-/// Where the files of a root come from.
+/// Sources of a root's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceKind {
@@ -62,11 +62,11 @@ pub enum SourceKind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Package {
-    /// Its name.
+    /// Name of the package.
     pub name: String,
-    /// Its version, with the epoch.
+    /// Version, with the epoch.
     pub version: String,
-    /// Its architecture, or `all`.
+    /// Architecture, or `all`.
     pub architecture: String,
     /// SHA-256 of the `.deb`. `None` for packages of an image.
     pub sha256: Option<String>,
@@ -106,7 +106,7 @@ impl Lock {
     /// Reads a lock file.
     ///
     /// # Errors
-    /// It cannot be read, or it is none of a version that is known.
+    /// The file cannot be read, or its format or version is unknown.
     pub fn read(file: &Path) -> Result<Lock, RootError> {
         let bytes = bytes(file).map_err(RootError::reading(file))?;
         let bad = |problem: String| RootError::BadLock {

@@ -33,7 +33,7 @@ pub enum RootError {
     Tool {
         /// The program.
         tool: &'static str,
-        /// What it does here.
+        /// Job of the program in the lab.
         job: &'static str,
         /// The package of Debian that has it.
         package: &'static str,
@@ -43,7 +43,7 @@ pub enum RootError {
     Failed {
         /// The program.
         tool: String,
-        /// Its errors, a line each.
+        /// Errors of the program, a line each.
         said: String,
     },
     /// A word that names no package, suite or architecture of Debian.
@@ -51,7 +51,7 @@ pub enum RootError {
     Name {
         /// The word.
         word: String,
-        /// What it was meant to name.
+        /// Kind of name that was expected.
         what: &'static str,
     },
     /// Packages of a lock file that the mirror does not have.
@@ -82,7 +82,7 @@ pub enum RootError {
     BadLock {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the lock file.
         problem: String,
     },
     /// An image that cannot be unpacked.
@@ -90,7 +90,7 @@ pub enum RootError {
     Image {
         /// The image, or a file of it.
         image: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the image.
         problem: String,
     },
     /// A file of the host cannot be read or written.
@@ -100,7 +100,7 @@ pub enum RootError {
         path: PathBuf,
         /// `read` or `written`.
         done: &'static str,
-        /// What the host says.
+        /// Error of the host.
         source: io::Error,
     },
 }
@@ -134,7 +134,7 @@ pub fn make(folder: &Path, order: &Order, said: &mut dyn FnMut(&str)) -> Result<
 /// Makes the packages of a lock file again, from these mirrors or Debian's own.
 ///
 /// # Errors
-/// Those of [`make`], and that a package cannot be had in its version or with its content.
+/// The errors of [`make`]; or a package is not available in its version or with its content.
 pub fn make_again(
     folder: &Path,
     lock: &Path,
@@ -204,7 +204,7 @@ fn in_place<T>(
     let mut name = folder.as_os_str().to_os_string();
     name.push(".hps-part");
     let part = std::path::absolute(&name).map_err(RootError::writing(name.as_ref()))?;
-    // A killed command has left it.
+    // A killed command may have left this folder.
     remove(&part)?;
     std::fs::create_dir(&part).map_err(RootError::writing(&part))?;
     let made = make(&part).and_then(|made| {

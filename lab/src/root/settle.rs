@@ -1,5 +1,5 @@
-//! What programs need of the work of maintainer scripts, which are not run: accounts, name services, alternatives. What
-//! depends on the host or on the mirror is removed, so that equal packages make equal roots.
+//! Effects of maintainer scripts that programs need: accounts, name services, alternatives. The scripts do not run on the
+//! host. Files that depend on the host or on the mirror are removed, so that equal packages make equal roots.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -117,7 +117,7 @@ fn alternatives(
 }
 
 fn run_script(root: &Path, script: &str) -> Result<(), String> {
-    // Programs that are not there do not end it.
+    // A missing program must not end the script.
     let script = script.replace("set -e", ":");
     let args = ["/bin/sh", "-c", &script, "postinst", "configure"];
     let variable = |name: &str, value: &str| (name.to_string(), value.to_string());
@@ -143,8 +143,8 @@ fn run_script(root: &Path, script: &str) -> Result<(), String> {
     }
 }
 
-/// Permissions that files keep: what the creation mask of most users leaves, who all make equal roots. A program owns all
-/// files.
+/// Permissions that files keep. With the usual creation masks of users, equal packages then give equal roots. A program
+/// owns all files.
 const PERMISSIONS: u32 = 0o755;
 
 /// Takes from a root what could act on the host: devices, FIFOs, sockets and set-id bits. Its owner can read all of it.

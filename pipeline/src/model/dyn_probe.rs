@@ -37,30 +37,30 @@ impl<const CYCLES: bool> DynProbe<CYCLES> {
         DynProbe(Box::new(probe))
     }
 
-    /// The probe, as the type that it has.
+    /// The probe inside.
     ///
     /// # Panics
-    /// It is a probe of another type.
+    /// The probe inside is of another type than `P`.
     #[must_use]
     pub fn into_probe<P: 'static>(self) -> P {
         let probe: Box<dyn Any> = self.0;
         *probe.downcast().expect(OTHER)
     }
 
-    /// The probe, as the type that it has.
+    /// The probe inside.
     ///
     /// # Panics
-    /// It is a probe of another type.
+    /// The probe inside is of another type than `P`.
     #[must_use]
     pub fn probe<P: 'static>(&self) -> &P {
         let probe: &dyn Any = &*self.0;
         probe.downcast_ref().expect(OTHER)
     }
 
-    /// The probe, as the type that it has.
+    /// The probe inside, to be changed.
     ///
     /// # Panics
-    /// It is a probe of another type.
+    /// The probe inside is of another type than `P`.
     pub fn probe_mut<P: 'static>(&mut self) -> &mut P {
         let probe: &mut dyn Any = &mut *self.0;
         probe.downcast_mut().expect(OTHER)

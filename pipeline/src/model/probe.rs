@@ -64,8 +64,8 @@ pub trait PipelineProbe: Probe {
     /// [`PipelineProbe::stored`] is wanted, beside what [`PipelineProbe::WANTS_CYCLES`] asks for.
     const WANTS_STORES: bool = false;
 
-    /// Whether it wants records of instructions that have committed: where [`PipelineProbe::WANTS_STAGES`] is true, a probe
-    /// of many kinds may hold one that does not.
+    /// Whether the probe wants records of committed instructions. Where [`PipelineProbe::WANTS_STAGES`] is true, a
+    /// [`DynProbe`](super::DynProbe) may hold a probe that does not.
     fn wants_stages(&self) -> bool {
         Self::WANTS_STAGES
     }

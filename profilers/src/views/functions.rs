@@ -79,7 +79,6 @@ impl FunctionMap {
     /// Takes the functions of code that has come since this was asked last.
     pub(crate) fn renew(&mut self, watch: Option<&mut CodeWatch>) {
         if let Some(watch) = watch
-            && watch.is_changed()
             && let Some(symbols) = watch.news()
         {
             *self = FunctionMap::named(&symbols);

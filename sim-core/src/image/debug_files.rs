@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use object::Object;
 
+use super::hex;
 use crate::host;
 
 /// Where distributions put debug information.
@@ -216,9 +217,8 @@ impl DebugFiles {
 /// Where the system holds the debug information of a build.
 fn by_build_id(id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = id.split_first().filter(|(_, rest)| !rest.is_empty())?;
-    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     let folder = Path::new(SYSTEM).join(".build-id");
-    Some(folder.join(format!("{first:02x}/{rest}.debug")))
+    Some(folder.join(format!("{first:02x}/{}.debug", hex(rest))))
 }
 
 /// The checksum of `.gnu_debuglink` (CRC-32 of IEEE 802.3).

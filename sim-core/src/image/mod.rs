@@ -414,7 +414,8 @@ pub struct SourceFrame {
     pub declared: Option<u32>,
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes
         .iter()

@@ -347,7 +347,7 @@ calls! {
     Semget "semget" (190) (LINUX 205) [] |os, _, _, a| os.semget(a);
     Semop "semop" (193) (LINUX 206) [] |os, _, m, a| os.semop(m, a, 0);
     Semtimedop "semtimedop" (192) (LINUX 423) [] |os, _, m, a| os.semop(m, a, a[3]);
-    Sendfile "sendfile" (71) (LINUX 370) [FD FILES] |os, _, m, a| os.sendfile(m, a);
+    Sendfile "sendfile" (71) (LINUX 370) [FD FILES] |os, t, m, a| os.sendfile(t, m, a);
     Sendmmsg "sendmmsg" (269) (LINUX 503) [FILES] |os, _, m, a| os.sendmmsg(m, a);
     Sendmsg "sendmsg" (211) (LINUX 114) [FILES RESTARTS] |os, _, m, a| os.sendmsg(m, a);
     Sendto "sendto" (206) (LINUX 133) [FILES RESTARTS] |os, _, m, a| os.sendto(m, a);

@@ -105,7 +105,11 @@ impl Linux {
                 self.raise_for(thread, signal);
                 Err(errno)
             }
-            Err(Unserved::Waits(blocked)) => return self.begin_wait(call, thread, mem, blocked),
+            Err(Unserved::Waits(blocked)) if self.run.stop.is_none() => {
+                return self.begin_wait(call, thread, mem, blocked);
+            }
+            // The run ends: the program does not see this error.
+            Err(Unserved::Waits(_)) => Err(Errno::EINTR),
         };
         let is_alone = self.threads.is_alone() && !self.family.has_others();
         if !is_alone && call.may_change_files() {

@@ -129,8 +129,9 @@ impl Linux {
             attributes: self.attributes.clone(),
             limits: self.limits.clone(),
             space: AddressSpace {
+                heap: self.space.heap,
                 mappings: self.space.mappings.detached(),
-                ..self.space.clone()
+                locks: self.space.locks.clone(),
             },
             signals: self.signals.clone(),
             threads: self.threads.clone(),

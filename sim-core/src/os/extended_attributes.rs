@@ -15,11 +15,11 @@ const SIZE_MAX: u64 = 65_536;
 /// The file that a call is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subject {
-    /// At a path.
+    /// The file at a path.
     Path,
-    /// At a path whose last link is not followed.
+    /// The file at a path whose last link is not followed.
     Link,
-    /// Of a descriptor.
+    /// The file behind a descriptor.
     Open,
 }
 
@@ -52,7 +52,7 @@ impl Linux {
         if size > SIZE_MAX {
             return Err(Errno::E2BIG);
         }
-        mem.read_bytes(value, &mut vec![0; size as usize])?;
+        mem.readable(value, size)?;
         self.check_change(mem, a[0], subject)
     }
 

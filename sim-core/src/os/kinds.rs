@@ -65,9 +65,7 @@ impl Span {
         let room = self.room(mem)?;
         in_order(self.offset).map(|()| room)
     }
-}
 
-impl Span {
     /// Whether there is room for a count of 64 bits.
     ///
     /// # Errors
@@ -192,7 +190,7 @@ pub(super) trait Operations: Debug {
         None
     }
 
-    /// Bytes that the host keeps because it is open. What several descriptors share counts once.
+    /// Bytes that the host keeps because it is open. Bytes that several descriptors share count once.
     fn held_bytes(&self, _has_place: bool, _seen: &mut Seen<'_>) -> u64 {
         0
     }
@@ -239,11 +237,11 @@ pub(super) trait OfKind: Sized {
     fn of(kind: &mut Kind) -> Option<&mut Self>;
 }
 
-/// How a kind is read.
+/// Reads from a descriptor of a kind.
 type Read = fn(&mut Linux, &mut Thread, &mut Memory, &Span) -> Outcome;
-/// How a kind is written.
+/// Writes to a descriptor of a kind.
 type Write = fn(&mut Linux, u64, &[u8], Option<u64>) -> Outcome;
-/// How a kind is controlled.
+/// Serves `ioctl` on a descriptor of a kind.
 type Control = fn(&mut Linux, &mut Thread, &mut Memory, &[u64; 6]) -> Result<u64, Errno>;
 
 macro_rules! kinds {

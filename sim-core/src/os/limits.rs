@@ -12,9 +12,6 @@ use super::run::Run;
 use super::signals::Signal;
 use super::{Linux, StopReason};
 
-/// The key of the warning about files that cannot grow; system calls have smaller numbers.
-const FILE_WARNING: u64 = u64::MAX;
-
 /// After so much work, in system calls that take no time worth speaking of, the run looks at the clock of the host. A
 /// look takes about a tenth of such a call.
 pub(crate) const LOOK_WORK: u32 = 64;
@@ -161,14 +158,10 @@ impl Run {
         let Some(limit) = self.file_limit.filter(|limit| growth > limit.left) else {
             return Ok(());
         };
-        self.warnings.keyed(
-            FILE_WARNING,
-            format!(
-                "files may grow by {} bytes together; writing more fails, as on a full disk (--file-limit \
-                 raises it)",
-                limit.total
-            ),
-        );
+        self.warnings.once(&format!(
+            "files may grow by {} bytes together; writing more fails, as on a full disk (--file-limit raises it)",
+            limit.total
+        ));
         Err(if growth > limit.total {
             Errno::EFBIG
         } else {
@@ -211,11 +204,8 @@ impl Linux {
         if self.files.get(fd)?.is_in_memory(&self.family.shared_names) {
             self.charge(len, Errno::ENOSPC)?;
         }
-        let open = self.files.get_mut(fd)?;
-        let appends = open.flags.append;
-        let super::descriptors::Kind::File(host) = &mut open.kind else {
-            return Err(Errno::EBADF.into());
-        };
+        let appends = self.files.get(fd)?.flags.append;
+        let host = self.files.own::<File>(fd)?;
         let size = host.metadata()?.len();
         let start = match offset {
             _ if appends => size,

@@ -257,9 +257,12 @@ impl Linux {
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
-        let kind = &mut self.files.get_mut(a[0])?.kind;
-        // Other kinds than folders have no entries either.
-        let start = kind.seek(0, whence::CURRENT).unwrap_or(0);
+        let start = match &mut self.files.get_mut(a[0])?.kind {
+            // `seek` would forget the last name.
+            Kind::Directory(listing) => listing.position as u64,
+            // Other kinds than folders have no entries either.
+            kind => kind.seek(0, whence::CURRENT).unwrap_or(0),
+        };
         let count = self.list_entries(mem, a, osf_dirent)?;
         write_optional(mem, a[3], &start.to_le_bytes())?;
         Ok(count)

@@ -86,9 +86,8 @@ impl Linux {
         Ok(0)
     }
 
-    pub(super) fn munlockall(&mut self) -> u64 {
+    pub(super) fn munlockall(&mut self) {
         self.space.locks = Locks::default();
-        0
     }
 
     /// Whether a new mapping of `len` bytes may be locked, which it asks for itself or not.

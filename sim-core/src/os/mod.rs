@@ -174,15 +174,15 @@ pub enum SyscallResult {
 /// How a thread goes on behind its system call.
 #[derive(Debug)]
 pub(crate) enum Served {
-    /// In the way that the result says, or not at all.
+    /// The thread goes on as the result says, or the process ends.
     Goes(SyscallResult),
-    /// At `hart.pc`, where the handler of a signal returns to. All registers were loaded, and the stack pointer was this.
+    /// The thread returns from a signal handler to `hart.pc`. All registers were loaded, the stack pointer with this value.
     Returns { stack_pointer: u64 },
-    /// In another program.
+    /// The process runs another program.
     Executes(Box<Execution>),
-    /// Later: it gives up its turn, because it waits or because another one is to go on.
+    /// The thread gives up its turn: it waits, or another thread is to go on.
     GivesUp,
-    /// Not at all: the thread has ended, and others of the process have not.
+    /// The thread has ended, and others of the process have not.
     Ends,
 }
 

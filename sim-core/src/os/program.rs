@@ -11,7 +11,7 @@ pub(super) struct Program {
     /// The number among all programs that processes of the run have begun, from 1.
     pub number: u32,
     pub started: Option<Started>,
-    /// Where its file lies, as the guest sees it.
+    /// Path of the program's file, as the guest sees it.
     pub exe: Vec<u8>,
     /// The path under which it was started.
     pub file_name: Vec<u8>,

@@ -92,10 +92,7 @@ impl Operations for File {
     fn read(os: &mut Linux, _: &mut Thread, mem: &mut Memory, span: &Span) -> Outcome {
         let room = span.room(mem)?;
         let host = os.files.own::<File>(span.fd)?;
-        let mut is_late = || {
-            let time = os.run.time_limit.as_mut();
-            time.is_some_and(|time| time.left().is_zero())
-        };
+        let mut is_late = || os.run.time_left().is_some_and(|left| left.is_zero());
         let mut done = 0;
         while done < room && (done == 0 || !is_late()) {
             let piece = (room - done).min(PIECE_BYTES);

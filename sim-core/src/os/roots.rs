@@ -16,7 +16,7 @@ pub(super) struct Tree {
     /// The working folder, if it is a made-up one.
     pub made_cwd: Option<String>,
     pub umask: u32,
-    /// Whose all files are.
+    /// Owner of all files.
     pub owner: Owner,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Run {
     pub output_left: Option<u64>,
     pub file_limit: Option<FileLimit>,
     pub time_limit: Option<TimeLimit>,
-    /// Why it can never go on.
+    /// Reason for which the run can never go on.
     pub stop: Option<StopReason>,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Time {
     pub now_ns: u64,
     /// The date at its beginning, since 1970.
     pub start_ns: u64,
-    /// How much of it the program has spent waiting.
+    /// Time that the program has spent waiting.
     pub idle_ns: u64,
 }
 

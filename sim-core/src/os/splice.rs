@@ -161,9 +161,7 @@ impl Linux {
         at: u64,
         most: usize,
     ) -> Result<Vec<u8>, Errno> {
-        let Kind::File(host) = &self.files.get(fd)?.kind else {
-            return Err(Errno::EINVAL);
-        };
+        let host = self.host_file(fd)?;
         let start = match at {
             0 => (&*host).stream_position()?,
             at => file_offset(mem.read::<8>(at)?)?,
@@ -181,9 +179,7 @@ impl Linux {
         at: u64,
         by: u64,
     ) -> Result<(), Errno> {
-        let Kind::File(host) = &self.files.get(fd)?.kind else {
-            return Err(Errno::EINVAL);
-        };
+        let host = self.host_file(fd)?;
         match at {
             0 => {
                 (&*host).seek(SeekFrom::Current(by as i64))?;

@@ -16,9 +16,9 @@ use crate::process::Thread;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimerFile {
     alarm: Alarm,
-    /// How often it has come since it was read.
+    /// Expirations since the last read.
     count: u64,
-    /// How often it has come at all.
+    /// Expirations since the timer was made.
     arrivals: u64,
 }
 

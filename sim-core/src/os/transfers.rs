@@ -10,9 +10,11 @@ use super::Linux;
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::files::{MAX_TRANSFER_BYTES, PIECE_BYTES, file_offset};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Unserved};
+use super::signals::Signal;
 use super::streams::retry;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// Where a copy reads: at an offset in guest memory, or at the file's own position.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +24,12 @@ struct Place {
 }
 
 impl Linux {
-    pub(super) fn sendfile(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Outcome {
+    pub(super) fn sendfile(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Outcome {
         let [out_fd, in_fd, offset_at, count, ..] = *a;
         let source = self.files.get(in_fd)?;
         if !source.flags.read || source.flags.path_only {
@@ -40,7 +47,10 @@ impl Linux {
         }
         let from = self.place(mem, in_fd, offset_at)?;
         let count = count.min(MAX_TRANSFER_BYTES);
-        let copied = self.copy(in_fd, from.start, out_fd, None, count)?;
+        let (copied, raised) = self.copy(in_fd, from.start, out_fd, None, count)?;
+        if let Some(signal) = raised {
+            self.raise_for(thread, signal);
+        }
         self.advance(mem, in_fd, from, copied)?;
         Ok(copied)
     }
@@ -71,7 +81,8 @@ impl Linux {
         if is_same && from.start < to.start + count && to.start < from.start + count {
             return Err(Errno::EINVAL.into());
         }
-        let copied = self.copy(in_fd, from.start, out_fd, Some(to.start), count)?;
+        // Linux looks at the limit on sizes once, before it copies.
+        let (copied, _) = self.copy(in_fd, from.start, out_fd, Some(to.start), count)?;
         self.advance(mem, in_fd, from, copied)?;
         self.advance(mem, out_fd, to, copied)?;
         Ok(copied)
@@ -104,7 +115,8 @@ impl Linux {
         Ok(())
     }
 
-    /// Copies up to `count` bytes; an error counts only if nothing was copied before it.
+    /// Copies up to `count` bytes; an error counts only if nothing was copied before it. Returns the bytes copied, and the
+    /// signal that a later piece raises.
     fn copy(
         &mut self,
         in_fd: u64,
@@ -112,7 +124,7 @@ impl Linux {
         out_fd: u64,
         out_start: Option<u64>,
         count: u64,
-    ) -> Outcome {
+    ) -> Outcome<(u64, Option<Signal>)> {
         let mut buffer = vec![0; count.min(PIECE_BYTES) as usize];
         let mut done = 0;
         while done < count {
@@ -136,14 +148,15 @@ impl Linux {
                     }
                 }
                 Err(unserved) if done == 0 => return Err(unserved),
+                Err(Unserved::Raises(signal, _)) => return Ok((done, Some(signal))),
                 // Copied bytes count, and a pipe that is full waits for the next call.
                 Err(_) => break,
             }
         }
-        Ok(done)
+        Ok((done, None))
     }
 
-    fn host_file(&self, fd: u64) -> Result<&File, Errno> {
+    pub(super) fn host_file(&self, fd: u64) -> Result<&File, Errno> {
         match &self.files.get(fd)?.kind {
             Kind::File(host) => Ok(host),
             _ => Err(Errno::EINVAL),

@@ -2,6 +2,9 @@
 
 use rustc_hash::FxHashSet;
 
+/// Warnings of a run at most. A hostile guest has 2^64 numbers to try.
+const MAX_WARNINGS: usize = 1000;
+
 /// Receives warnings, each once.
 pub type WarningSink = Box<dyn FnMut(&str) + Send>;
 
@@ -42,16 +45,19 @@ impl Warnings {
     /// Warns, once for each text.
     pub(super) fn once(&mut self, text: &str) {
         if !self.texts.iter().any(|warning| warning == text) {
-            // No call has such a number.
-            self.keyed(u64::MAX - self.texts.len() as u64, text.to_owned());
+            self.add(text.to_owned());
         }
     }
 
-    /// Warns, once for each key: the number of a call.
+    /// Warns, once for the number of a call.
     pub(super) fn keyed(&mut self, key: u64, text: String) {
-        // A hostile guest has 2^64 numbers to try.
-        const MAX_WARNINGS: usize = 1000;
         if self.texts.len() < MAX_WARNINGS && self.keys.insert(key) {
+            self.add(text);
+        }
+    }
+
+    fn add(&mut self, text: String) {
+        if self.texts.len() < MAX_WARNINGS {
             if let Some(sink) = &mut self.sink {
                 sink(&text);
             }

@@ -77,8 +77,8 @@ pub struct ProcessConfig {
     pub owner: Owner,
     /// The date on which the run begins, in seconds since 1970.
     pub start_seconds: u64,
-    /// Where the code is recorded that programs map, for an observer that is there before the run; `None`: in a record of
-    /// the run's own ([`Linux::code_log`]).
+    /// Record of the code that programs map, from an observer that is there before the run; `None`: the run makes its own
+    /// ([`Linux::code_log`]).
     pub code: Option<CodeLog>,
     /// Standard input.
     pub stdin: Stdin,
@@ -139,7 +139,7 @@ pub struct Process {
     caller: u32,
     /// The stack pointer that the last system call has loaded with all other registers; 0 if it has not.
     loaded_stack_pointer: u64,
-    /// The number of the program that made it.
+    /// The number of the program that made the last system call.
     calling_program: u32,
     /// The number of the program that runs, or has run last, on this context.
     program: u32,

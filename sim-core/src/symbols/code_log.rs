@@ -19,7 +19,7 @@ const MOST_MAPPINGS: usize = 1 << 12;
 /// Files that are held open.
 const MOST_FILES: usize = 256;
 
-/// What programs of a run have mapped to run code from. Copies are one record.
+/// Record of the files that programs of a run have mapped as code. Clones share one record.
 #[derive(Clone, Debug, Default)]
 pub struct CodeLog(Arc<Shared>);
 
@@ -54,7 +54,7 @@ struct ProgramCode {
     change: u64,
     pid: u32,
     image: Arc<ProgramImage>,
-    /// Where the program's file lies, as it sees it.
+    /// Path of the program's file, as the program sees it.
     path: Vec<u8>,
     interpreter: Option<Interpreter>,
     /// In the order in which they were made.
@@ -70,7 +70,7 @@ struct ProgramCode {
 #[derive(Clone, Debug)]
 struct CodeMapping {
     range: Range<u64>,
-    /// Where in the file it begins, in bytes.
+    /// Offset of the mapping in the file, in bytes.
     offset: u64,
     file: Arc<CodeFile>,
 }
@@ -84,12 +84,12 @@ struct CodeFile {
     path: Vec<u8>,
     /// `None` beyond [`MOST_FILES`].
     file: Option<File>,
-    /// What was read of it.
-    objects: Mutex<Vec<Read>>,
+    /// Objects read from the file so far.
+    objects: Mutex<Vec<Part>>,
 }
 
-/// An address, the place in the file that lies there, and the object; `None`: the file is none.
-type Read = ((u64, u64), Option<Arc<Object>>);
+/// Start address, file offset, and the object there; `None` if the file is no ELF file with code at that offset.
+type Part = ((u64, u64), Option<Arc<Object>>);
 
 impl CodeLog {
     fn state(&self) -> MutexGuard<'_, State> {
@@ -102,7 +102,7 @@ impl CodeLog {
         self.0.changes.fetch_add(1, Ordering::Release) + 1
     }
 
-    /// Files of the programs are read by `reader` from now on.
+    /// Sets the reader for files of the programs.
     pub(crate) fn set_root(&self, reader: FileReader) {
         self.state().root = Some(reader);
     }
@@ -114,6 +114,7 @@ impl CodeLog {
         (image, path): (&Arc<ProgramImage>, &[u8]),
         interpreter: Option<&Interpreter>,
     ) {
+        let mut state = self.state();
         let code = ProgramCode {
             change: self.change(),
             pid,
@@ -125,13 +126,14 @@ impl CodeLog {
             own: Vec::new(),
             symbols: None,
         };
-        self.state().programs.insert(program, code);
+        state.programs.insert(program, code);
     }
 
     /// A process is made which goes on with the code of its parent.
     pub(crate) fn fork(&self, parent: u32, (program, pid): (u32, u32)) {
+        let mut state = self.state();
         let change = self.change();
-        let programs = &mut self.state().programs;
+        let programs = &mut state.programs;
         if let Some(code) = programs.get(&parent).cloned() {
             programs.insert(
                 program,
@@ -388,7 +390,10 @@ impl CodeWatch {
     /// The symbols of the program, if it has other code than when this was asked last.
     #[must_use]
     pub fn news(&mut self) -> Option<Arc<Symbols>> {
-        self.seen = self.log.0.changes.load(Ordering::Acquire);
+        let changes = self.log.0.changes.load(Ordering::Acquire);
+        if std::mem::replace(&mut self.seen, changes) == changes {
+            return None;
+        }
         let change = self.log.state().programs.get(&self.program)?.change;
         if std::mem::replace(&mut self.told, change) == change {
             return None;

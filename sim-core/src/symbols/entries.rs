@@ -1,24 +1,25 @@
-//! Where functions are entered: calls, tail calls and jumps told apart.
+//! Entries of functions: calls, tail calls and jumps told apart.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use super::SymbolTable;
+use super::table::holds;
 use crate::isa::Isa;
 
-/// Where functions are entered: tells a jump into another function, a *tail call*, from a jump within one.
+/// Entries of functions. Tells a jump into another function, a *tail call*, from a jump within one.
 ///
 /// A function is entered at its first address. On Alpha it is also entered 8 bytes behind it by callers that share its
 /// global pointer: they leave out the two instructions (`ldgp`) that load it. A program without symbols has no entries.
-/// Wherever a stub of a call through a table of addresses (`name@plt`) goes, it enters a function.
+/// A jump out of a stub (`name@plt`) to code outside of the stubs enters a function.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
     /// First address of each function, and the address behind the function.
     ends: FxHashMap<u64, u64>,
     /// Bytes that a caller may leave out; 0 if none may be.
     optional: u64,
-    /// Where stubs lie, in ascending order.
+    /// Address ranges of stubs, ascending.
     stubs: Vec<Range<u64>>,
 }
 
@@ -26,21 +27,19 @@ impl Entries {
     /// The entries of a program for this instruction set.
     #[must_use]
     pub fn of(symbols: &SymbolTable, isa: Isa) -> Self {
-        let functions = symbols.functions().iter().enumerate();
-        // A jump to a part of a function stays in the function.
-        let wholes = functions.filter(|&(at, _)| symbols.whole(at) == at);
-        Entries {
-            stubs: symbols.stubs().to_vec(),
-            ..Entries::new(wholes.map(|(_, f)| (f.addr, f.addr + f.size)), isa)
-        }
+        Entries::new([], isa).renewed(symbols)
     }
 
     /// The entries of these symbols for the same instruction set.
     #[must_use]
     pub fn renewed(&self, symbols: &SymbolTable) -> Self {
+        let functions = symbols.functions().iter().enumerate();
+        // A jump to a part of a function stays in the function.
+        let wholes = functions.filter(|&(at, _)| symbols.whole(at) == at);
         Entries {
+            ends: wholes.map(|(_, f)| (f.addr, f.addr + f.size)).collect(),
             optional: self.optional,
-            ..Entries::of(symbols, Isa::Riscv64)
+            stubs: symbols.stubs().to_vec(),
         }
     }
 
@@ -76,11 +75,7 @@ impl Entries {
 
     /// Whether a stub of a call through a table of addresses lies here.
     fn is_stub(&self, addr: u64) -> bool {
-        if self.stubs.is_empty() {
-            return false;
-        }
-        let behind = self.stubs.partition_point(|stub| stub.start <= addr);
-        behind > 0 && addr < self.stubs[behind - 1].end
+        holds(&self.stubs, addr)
     }
 
     /// The first address of the function that a jump at `pc` to `target` enters from outside.

@@ -111,9 +111,7 @@ impl Symbols {
     /// The place in [`Symbols::objects`] of the object whose code lies at an address.
     #[must_use]
     pub fn object_index(&self, addr: u64) -> Option<usize> {
-        let behind = self.spans.partition_point(|(range, _)| range.start <= addr);
-        let (range, object) = &self.spans[behind.checked_sub(1)?];
-        range.contains(&addr).then_some(*object)
+        self.span(addr).map(|(_, object)| *object)
     }
 
     /// The object whose code lies at an address.

@@ -9,7 +9,7 @@ use object::{LittleEndian, Object as _, ObjectSegment};
 
 use super::SymbolTable;
 use super::stubs::{Slot, slots};
-use crate::image::{DebugFiles, Segment, SourceFrame, SourceLines};
+use crate::image::{DebugFiles, Segment, SourceFrame, SourceLines, hex};
 use crate::memory::Perm;
 
 /// A program, a library, a loader, or what a compiler has made while the program ran.
@@ -52,7 +52,7 @@ impl Object {
         let file = ElfFile64::<LittleEndian>::parse(&**bytes).ok();
         let build_id = file.and_then(|file| {
             let id = file.build_id().ok().flatten()?;
-            Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+            Some(hex(id))
         });
         let lines = SourceLines::with(files);
         let debug = |file: &ElfFile64<'_, LittleEndian>| {
@@ -151,15 +151,9 @@ impl Object {
         self.bias
     }
 
-    /// Where its code lies.
+    /// Ranges of the object's code.
     pub(super) fn code(&self) -> &[Range<u64>] {
         &self.code
-    }
-
-    /// Its own functions.
-    #[must_use]
-    pub fn functions(&self) -> &SymbolTable {
-        &self.table
     }
 
     /// The words into which the loader has put addresses of functions, with the functions' names.

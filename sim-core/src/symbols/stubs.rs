@@ -27,7 +27,7 @@ const ALPHA_STUB: u64 = 4;
 /// A word of the global offset table into which the loader puts the address of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// Where it lies.
+    /// Address of the word.
     pub addr: u64,
     /// The name of the function.
     pub name: String,
@@ -36,7 +36,7 @@ pub(crate) struct Slot {
 /// The stubs of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Stubs {
-    /// Where they lie, in ascending order.
+    /// Address ranges of the stub sections, ascending.
     pub sections: Vec<Range<u64>>,
     /// Address, size and name of each.
     named: Vec<(u64, u64, String)>,
@@ -79,15 +79,14 @@ impl Stubs {
         }
         stubs.sections.sort_by_key(|section| section.start);
         stubs.named.sort();
-        for section in &stubs.sections {
+        let heads = stubs.sections.iter().filter_map(|section| {
             let first = stubs.named.iter().find(|stub| section.contains(&stub.0));
             let head = first.map_or(section.start, |stub| stub.0) - section.start;
-            if head > 0 {
-                let head = (section.start, head, FIRST_CALL.to_owned());
-                stubs.named.push(head);
-                stubs.named.sort();
-            }
-        }
+            (head > 0).then(|| (section.start, head, FIRST_CALL.to_owned()))
+        });
+        let heads: Vec<_> = heads.collect();
+        stubs.named.extend(heads);
+        stubs.named.sort();
         stubs
     }
 
@@ -95,7 +94,7 @@ impl Stubs {
     fn add_riscv(&mut self, code: &[u8], start: u64, slots: &FxHashMap<u64, String>, bias: u64) {
         for (at, stub) in (0..)
             .step_by(RISCV_STUB as usize)
-            .zip(code.chunks_exact(16))
+            .zip(code.chunks_exact(RISCV_STUB as usize))
         {
             let word = |at: usize| {
                 stub[at..]

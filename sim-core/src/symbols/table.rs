@@ -33,8 +33,14 @@ pub struct SymbolTable {
     addresses: FxHashMap<String, u64>,
     /// The place of the function that each part belongs to, by the place of the part.
     wholes: FxHashMap<usize, usize>,
-    /// Where stubs of calls through a table of addresses lie, in ascending order.
+    /// Address ranges of stubs (`.plt`), ascending.
     stubs: Vec<Range<u64>>,
+}
+
+/// Whether one of ranges that ascend and do not overlap holds an address.
+pub(super) fn holds(ranges: &[Range<u64>], addr: u64) -> bool {
+    let behind = ranges.partition_point(|range| range.start <= addr);
+    behind > 0 && addr < ranges[behind - 1].end
 }
 
 /// A name for an address.
@@ -156,11 +162,8 @@ impl SymbolTable {
             candidates: stubs.candidates(),
             labels: Vec::new(),
         };
-        match separate.filter(|file| file.symbols().next().is_some()) {
-            Some(separate) => {
-                found.add(separate.symbols());
-                return SymbolTable::with_stubs(found, &stubs);
-            }
+        match &separate.filter(|file| file.symbols().next().is_some()) {
+            Some(separate) => found.add(separate.symbols()),
             None if is_stripped => found.add(file.dynamic_symbols()),
             None => found.add(file.symbols()),
         }
@@ -198,8 +201,8 @@ impl SymbolTable {
         }
     }
 
-    /// One table of several, each with the ranges of addresses in which it counts, in ascending order. Of names that several have, the first
-    /// one counts.
+    /// Merges several tables, each with the ascending ranges of addresses in which it counts. If several tables have a
+    /// name, the first one counts.
     pub(crate) fn merged<'a>(
         parts: impl IntoIterator<Item = (&'a SymbolTable, Vec<Range<u64>>)>,
     ) -> SymbolTable {
@@ -207,10 +210,7 @@ impl SymbolTable {
         // By the address of the part.
         let mut wholes: Vec<(u64, u64)> = Vec::new();
         for (part, ranges) in parts {
-            let counts = |addr: u64| {
-                let behind = ranges.partition_point(|range| range.start <= addr);
-                behind > 0 && addr < ranges[behind - 1].end
-            };
+            let counts = |addr: u64| holds(&ranges, addr);
             for (at, function) in part.functions.iter().enumerate() {
                 if counts(function.addr) {
                     all.functions.push(function.clone());
@@ -228,11 +228,7 @@ impl SymbolTable {
         }
         all.functions.sort_by_key(|f| f.addr);
         all.stubs.sort_by_key(|stub| stub.start);
-        for (part, whole) in wholes {
-            if let (Some(part), Some(whole)) = (all.begins_at(part), all.begins_at(whole)) {
-                all.wholes.insert(part, whole);
-            }
-        }
+        all.set_wholes(wholes);
         all
     }
 
@@ -263,13 +259,10 @@ impl SymbolTable {
             return all;
         }
         // Places of parts change.
-        let wholes = |table: &SymbolTable| -> Vec<(u64, u64)> {
-            let of = |(&part, &whole): (&usize, &usize)| {
-                (table.functions[part].addr, table.functions[whole].addr)
-            };
-            table.wholes.iter().map(of).collect()
+        let of = |(&part, &whole): (&usize, &usize)| {
+            (self.functions[part].addr, self.functions[whole].addr)
         };
-        let before = wholes(&all);
+        let wholes: Vec<(u64, u64)> = self.wholes.iter().map(of).collect();
         all.functions
             .extend(names.into_iter().map(|(addr, size, name)| Function {
                 name: demangle(&name),
@@ -278,10 +271,7 @@ impl SymbolTable {
                 size,
             }));
         all.functions.sort_by_key(|f| f.addr);
-        all.wholes = before
-            .into_iter()
-            .filter_map(|(part, whole)| Some((all.begins_at(part)?, all.begins_at(whole)?)))
-            .collect();
+        all.set_wholes(wholes);
         all
     }
 
@@ -340,15 +330,15 @@ impl SymbolTable {
         };
         let parts: Vec<(u64, u64)> = parts.iter().filter_map(of).collect();
         table.functions = functions(candidates, segments);
-        for (part, whole) in parts {
-            let places = (table.begins_at(part), table.begins_at(whole));
-            if let (Some(part), Some(whole)) = places
-                && part != whole
-            {
-                table.wholes.insert(part, whole);
-            }
-        }
+        table.set_wholes(parts);
         table
+    }
+
+    /// Sets the function of each part, both by their first addresses.
+    fn set_wholes(&mut self, pairs: Vec<(u64, u64)>) {
+        let places = |(part, whole)| Some((self.begins_at(part)?, self.begins_at(whole)?));
+        let wholes = pairs.into_iter().filter_map(places);
+        self.wholes = wholes.filter(|(part, whole)| part != whole).collect();
     }
 
     /// The place of the function that begins at an address.

@@ -107,7 +107,7 @@ fn function_table(
     Ok(())
 }
 
-/// What each object took, if there are several.
+/// Table of time by object, if the program has several.
 fn object_table(shown: &Shown<'_>, top: usize, out: &mut impl Write) -> anyhow::Result<()> {
     if shown.symbols.objects().len() < 2 {
         return Ok(());

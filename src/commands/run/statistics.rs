@@ -32,7 +32,8 @@ pub struct Statistics {
     pub arguments: Vec<String>,
     /// SHA-256 of its file.
     pub program_hash: String,
-    /// SHA-256 of the lock file of the program's root; null without one.
+    /// SHA-256 of the root's lock file, or of the list of all files in the root of a suite program; null for other roots
+    /// and without one.
     pub root_hash: Option<String>,
     /// Instruction set.
     pub isa: &'static str,

@@ -101,13 +101,8 @@ impl Linux {
         let queue = &mut entry.object;
         let count = queue.messages.len() as u64;
         if queue.bytes() + size > queue.room_bytes || count + 1 > queue.room_bytes {
-            return match flags & NOWAIT {
-                0 => Err(Unserved::wait(
-                    WaitFor::File("room in a message queue"),
-                    None,
-                )),
-                _ => Err(Errno::EAGAIN.into()),
-            };
+            let nonblock = flags & NOWAIT != 0;
+            return Err(Unserved::on_file(nonblock, "room in a message queue"));
         }
         queue.messages.push_back((kind, text.to_vec()));
         (queue.sent_at, queue.sender) = (now, pid);

@@ -296,7 +296,7 @@ fn framed(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {
     header.u16(8 + body.len() as u16).bytes(body).done()
 }
 
-/// Which events a process may count, and which of them take samples.
+/// Events that a process may count, and open events that take samples.
 #[derive(Debug, Default)]
 pub(in super::super) struct Samplers {
     /// Events that the machine counts for threads.

@@ -8,9 +8,11 @@ use super::super::dispatch::CurrentCall;
 use super::super::errno::Errno;
 use super::super::memory::AddressSpace;
 use super::super::outcome::{Outcome, Returned, Unserved};
+use super::super::run::Run;
 use super::super::streams::Streams;
 use super::super::threads::{Request, Threads, WaitFor, flag};
 use super::super::timers::Timers;
+use super::super::warnings::Warnings;
 use super::super::{Linux, StopReason};
 use super::{Member, ProcessRule, ProcessState};
 use crate::hart::GuestCounters;
@@ -215,6 +217,10 @@ impl Linux {
             },
             timers: Timers::of_process(pid),
             threads: Threads::of_child(&self.threads),
+            run: Run {
+                warnings: Warnings::default(),
+                ..self.run.over(Streams::closed())
+            },
             ..self.over(Default::default(), Streams::closed())
         }
     }

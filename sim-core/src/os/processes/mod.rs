@@ -81,7 +81,7 @@ pub(super) struct Member {
     pub name: [u8; Thread::NAME_BYTES],
 }
 
-/// How a process stands to its turns.
+/// State of a process in its family: stops, lent memory, seen changes, children and end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProcessState {
     /// The process has lent its memory to a child, and waits until that is back.
@@ -384,8 +384,8 @@ impl Linux {
         );
     }
 
-    /// Records the code with which a child begins. `borrows`: it runs in the memory of this process, whose code what it
-    /// maps belongs to.
+    /// Records the code with which a child begins. A child that borrows the memory of this process maps code for this
+    /// process.
     fn record_fork(&self, child: &mut Linux, borrows: bool) {
         if !borrows {
             child.space.mappings.code.turn_to(child.program.number);

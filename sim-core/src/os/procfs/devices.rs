@@ -20,7 +20,7 @@ impl Operations for Device {
             let node = tree::node(&path)?;
             Some(stat(&Made { path, node }))
         });
-        // Without a path it stands for a pipe that a copy of the program does not have.
+        // A device without a path stands for a pipe that a copy of the program does not have.
         Ok(made.unwrap_or_else(|| special_stat(S_IFIFO | 0o600, at.number)))
     }
 

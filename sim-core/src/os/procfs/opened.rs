@@ -49,7 +49,7 @@ pub(in crate::os) struct MadeFolder {
     made: Made,
     names: Vec<(String, Node)>,
     position: usize,
-    /// What is in it is to be looked up before the next entry is told.
+    /// True if the entries are to be looked up before the next one is told.
     is_stale: bool,
 }
 
@@ -67,7 +67,7 @@ impl MadeFolder {
         &self.made
     }
 
-    /// Its path in the tree of made-up files.
+    /// Path of the folder in the tree of made-up files.
     pub(super) fn path(&self) -> &str {
         &self.made.path
     }

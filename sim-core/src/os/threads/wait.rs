@@ -1,7 +1,7 @@
 //! Calls that wait.
 //!
-//! A call that cannot go on says what it waits for ([`Unserved::Waits`](super::super::outcome::Unserved::Waits)) and changes nothing. Its thread is parked
-//! with its arguments still in its registers. When it may go on, the call is served again from its beginning; it
+//! A call that cannot go on says what it waits for ([`Unserved::Waits`](super::super::outcome::Unserved::Waits)) and
+//! changes nothing. Its thread is parked with its arguments still in its registers. When it may go on, the call is served again from its beginning; it
 //! then learns what became of its wait ([`Resumed`]). A signal with a handler ends a wait with `EINTR`, or lets the
 //! program make the call once more if its action says so.
 
@@ -95,7 +95,7 @@ pub(crate) struct Blocked {
 }
 
 impl Blocked {
-    /// Until `until_ns` at most.
+    /// A wait, until `until_ns` of simulated time at most.
     pub(in super::super) fn new(waits_for: WaitFor, until_ns: Option<u64>) -> Blocked {
         Blocked {
             waits_for,
