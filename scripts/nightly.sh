@@ -13,9 +13,9 @@ part() {
     "$@" || failed+=("$name")
 }
 cargo build --release --locked || exit 1
+part "gzip in three forms" scripts/real-programs.sh gzip
 part "ignored tests" cargo test --workspace --locked --no-fail-fast -- --ignored
-part "tests that are shorter by day" env HPS_NIGHT=1 cargo test --locked --no-fail-fast -p hps --test all --test shim_validate -- \
-    cases::observed cases::processes count_for_count calls_agree
+part "tests that are shorter by day" env HPS_NIGHT=1 cargo test --locked --no-fail-fast -p hps
 part "litmus tests" env HPS_LITMUS_TESTS=2000 cargo test --locked --test all litmus
 part "threaded programs" scripts/threaded-programs.sh "$hps"
 part "readers of exports" scripts/check-formats.sh "$hps"

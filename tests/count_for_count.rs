@@ -10,7 +10,7 @@ use crate::guest::{
     Subject, assembled, captured, everywhere, find, in_parallel, machine, mostly_riscv,
     outcome_of_core, small, title,
 };
-use crate::support::is_night;
+use crate::support::{every_by_day, is_night};
 use hps_dise::{DiseConfig, DiseEngine};
 use hps_lab::Core;
 use hps_lab::Lab;
@@ -170,9 +170,7 @@ fn every_program_and_profile_exhaustively() {
 #[test]
 fn whole_runs() {
     // Each program with one of the profiles in turn.
-    let numbered = mostly_riscv().into_iter().enumerate();
-    // By day every second program.
-    let numbered: Vec<_> = numbered.step_by(if is_night() { 1 } else { 2 }).collect();
+    let numbered = every_by_day(4, mostly_riscv().into_iter().enumerate().collect());
     in_parallel(&numbered, |&(number, subject)| {
         let (w, name) = (subject.0, title(subject));
         let kind = ProfileKind::ALL[number % 3];

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::guest::{assembly, elf, in_parallel, lab};
+use crate::support::every_by_day;
 use hps_experiments::{
     InputSize, Observer, OwnProgram, Plan, ProfileKind, Row, Store, SweepSpec, Timing, run,
 };
@@ -161,7 +162,7 @@ fn full_sampling_is_the_exhaustive_profile() {
 fn accuracies_are_shares_and_full_sampling_has_all_of_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let papers = SweepSpec {
-        programs: vec!["parse".to_owned(), "netsimplex".to_owned()],
+        programs: every_by_day(2, vec!["parse".to_owned(), "netsimplex".to_owned()]),
         size: InputSize::Small,
         timing: Timing::Off,
         ..SweepSpec::default()
@@ -172,7 +173,7 @@ fn accuracies_are_shares_and_full_sampling_has_all_of_it() {
         ..papers.clone()
     };
     let (rows, _) = sweep(&papers, folder.path(), "rows.jsonl", 2);
-    assert_eq!(rows.len(), 2 * 3 * 20);
+    assert_eq!(rows.len(), papers.programs.len() * 3 * 20);
     for row in &rows {
         assert_eq!((&row.failure, &row.timing), (&None, &None));
         let a = row.accuracy.expect("every point has an accuracy");

@@ -11,8 +11,11 @@ use hps_sim_core::os::Stdin;
 use hps_sim_core::process::ProcessConfig;
 use tempfile::TempDir;
 
-/// The executable of that name for an instruction set.
+/// The executable of that name for an instruction set, from the suite if it is there.
 pub fn program(name: &str, isa: Isa) -> PathBuf {
+    if hps_workloads::suite::find(name).is_ok() {
+        return crate::suite::executable(name, isa);
+    }
     let file = match isa {
         Isa::Riscv64 => name.to_owned(),
         Isa::Alpha => format!("{name}-alpha"),

@@ -4,6 +4,7 @@
 use crate::guest::{
     assembled, captured, in_parallel, lab, machine, mostly_riscv, outcome, small, title,
 };
+use crate::support::every_by_day;
 use hps_experiments::cycles_per_instruction;
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_sim_core::image::Isa;
@@ -29,7 +30,7 @@ fn sampled(name: &str, isa: Isa, plan: SamplingPlan) -> SampledRun {
 
 #[test]
 fn programs_run_as_ever_and_the_ipc_is_near() {
-    let errors = in_parallel(&mostly_riscv(), |&(w, isa)| {
+    let errors = in_parallel(&every_by_day(3, mostly_riscv()), |&(w, isa)| {
         let name = title((w, isa));
         let mut run = sampled(w.name, isa, PLAN);
         let stop = run.run(u64::MAX).expect("memory for shadows");

@@ -97,9 +97,9 @@ fn an_observer_beside_a_program_says_what_it_costs_and_sees() {
     }
     // A loop that calls nothing has a tag of its own.
     for isa in ["riscv64", "alpha"] {
-        let args = [
-            "shim", "simulate", "--loops", "--wait", "30", "--isa", isa, "bwt",
-        ];
+        let begin = ["--max-instructions", "500000"];
+        let args = ["shim", "simulate", "--loops", "--wait", "30", "--isa", isa];
+        let args = [&args[..], &begin, &["bwt"]].concat();
         let run = hps.run(&args);
         assert_eq!(run.code, 0, "{}", run.stderr);
         let text = String::from_utf8_lossy(&run.stdout).into_owned();

@@ -259,6 +259,7 @@ fn bzip2_natively_and_simulated() {
 }
 
 #[test]
+#[ignore = "its three forms take long to configure: scripts/nightly.sh"]
 fn gzip_natively_and_simulated() {
     real_program(
         "gzip",

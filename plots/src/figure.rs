@@ -92,11 +92,11 @@ impl fmt::Debug for Figure {
 
 /// An opaque bitmap as PNG. Fast compression: with the usual one most of a report's time goes here.
 fn encode(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
-    let rgb: Vec<u8> = pixels
-        .data()
-        .chunks_exact(4)
-        .flat_map(|p| [p[0], p[1], p[2]])
-        .collect();
+    let rgba = pixels.data().chunks_exact(4);
+    let mut rgb = vec![0; 3 * rgba.len()];
+    for (to, from) in rgb.chunks_exact_mut(3).zip(rgba) {
+        to.copy_from_slice(&from[..3]);
+    }
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, pixels.width(), pixels.height());
     encoder.set_color(png::ColorType::Rgb);

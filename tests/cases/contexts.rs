@@ -326,18 +326,18 @@ fn peak_bytes(hps: &Hps, args: &[&str]) -> u64 {
     bytes.max().expect("a snapshot")
 }
 
-/// Two depths of a recursion in which each path is a context, by which all else is taken off: 2^8 - 1 and 2^12 - 1 contexts.
+/// Two depths of a recursion in which each path is a context, by which all else is taken off: 2^7 - 1 and 2^10 - 1 contexts.
 #[test]
 fn a_context_takes_few_bytes_and_few_host_instructions() {
     let flags = ["-O1", "-g", "-fno-optimize-sibling-calls"];
     let program = build(Isa::Riscv64, "tree.c", &flags);
     let hps = Hps::new();
-    let contexts = (1 << 12) - (1 << 8);
+    let contexts = (1 << 10) - (1 << 7);
     let run = ["run", "--machine", "hps-4wide", "--core", "instruction"];
     let profile = ["profile", "--core", "instruction"];
     let of_context = |measure: fn(&Hps, &[&str]) -> u64, command: &[&str]| {
         let [less, more] =
-            ["7", "11"].map(|depth| measure(&hps, &[command, &[&program, depth]].concat()));
+            ["6", "9"].map(|depth| measure(&hps, &[command, &[&program, depth]].concat()));
         more.saturating_sub(less) as f64 / f64::from(contexts)
     };
     let plain = of_context(host_instructions, &run);

@@ -23,6 +23,11 @@ const WAYS: [&str; 14] = [
     "outlive",
 ];
 
+/// Whether a way is observed on an instruction set: each night on both, by day on one of them.
+fn is_turn(isa: usize, way: usize) -> bool {
+    is_night() || (isa + way).is_multiple_of(2)
+}
+
 /// A number in a row of the summary.
 fn row(text: &str, name: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.starts_with(name))?;
@@ -38,8 +43,7 @@ fn programs_end_under_observation_as_they_end_alone() {
     for (at, isa) in Isa::BOTH.into_iter().enumerate() {
         let program = build(isa, "observed.c", &["-O1", "-pthread"]);
         for (number, way) in WAYS.into_iter().enumerate() {
-            // Each night on both instruction sets.
-            if !is_night() && (at + number) % 2 == 1 {
+            if !is_turn(at, number) {
                 continue;
             }
             let hps = Hps::new();
@@ -65,13 +69,17 @@ fn programs_end_under_observation_as_they_end_alone() {
 
 #[test]
 fn calls_of_programs_with_children_are_their_own() {
-    for isa in Isa::BOTH {
+    for (at, isa) in Isa::BOTH.into_iter().enumerate() {
         let program = build(isa, "observed.c", &["-O1", "-pthread"]);
-        for (way, collector) in [
+        let ways = [
             ("vfork", "stack-full"),
             ("pipes", "pairs-8k"),
             ("exec", "sequence-8k"),
-        ] {
+        ];
+        for (number, (way, collector)) in ways.into_iter().enumerate() {
+            if !is_turn(at, number) {
+                continue;
+            }
             let hps = Hps::new();
             let alone = hps.run(&["run", "--", &program, way]);
             let printed = String::from_utf8_lossy(&alone.stdout).into_owned();
@@ -92,15 +100,16 @@ fn calls_of_programs_with_children_are_their_own() {
 /// On one context for the program, so that each child runs where the observer looks.
 #[test]
 fn samples_beside_other_processes_are_told_apart() {
-    for isa in Isa::BOTH {
+    for (at, isa) in Isa::BOTH.into_iter().enumerate() {
         let program = build(isa, "observed.c", &["-O1", "-pthread"]);
         let hps = Hps::new();
         let ways = [
             "compute", "exec", "pipes", "child", "vfork", "spawn", "outlive",
         ];
-        // Each night all of them on both instruction sets.
-        let is_short = isa == Isa::Alpha && !is_night();
-        for &way in &ways[..if is_short { 3 } else { ways.len() }] {
+        for (number, way) in ways.into_iter().enumerate() {
+            if !is_turn(at, number) {
+                continue;
+            }
             let options = ["--machine=smt-2", "--wait=50", "--time-slice=10000"];
             let run =
                 hps.run(&[&["shim", "simulate"], &options[..], &["--", &program, way]].concat());

@@ -10,6 +10,12 @@ pub fn is_night() -> bool {
     std::env::var_os("HPS_NIGHT").is_some()
 }
 
+/// All of them by night, by day every `n`-th, the first among them.
+pub fn every_by_day<T>(n: usize, all: Vec<T>) -> Vec<T> {
+    let step = if is_night() { 1 } else { n };
+    all.into_iter().step_by(step).collect()
+}
+
 /// The command and a folder for files.
 pub struct Hps {
     folder: TempDir,
