@@ -308,7 +308,7 @@ pub struct RunArgs {
     /// The program is a file of assembly text
     #[arg(long)]
     pub asm: bool,
-    /// Run timed on this machine: the name of a preset (`hps machine list`) or a RON file
+    /// Run timed on this machine: the name of a preset (`hps machine show`) or a RON file
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
     /// With --machine: how it is simulated. Both simulate every instruction and wrong paths too

@@ -251,7 +251,7 @@ Examples:
 /// Examples of `hps machine`.
 pub const MACHINE: &str = "\
 Examples:
-  hps machine list
+  hps machine show
   hps machine show wide-8
   hps machine show hps-4wide --ron > mine.ron
       A whole machine to change; what a file leaves out comes from its `base`.

@@ -311,7 +311,7 @@ mod tests {
     const FREE: [&str; 2] = ["run scratch", "root make folder"];
 
     /// For commands with outputs, words that they need beside these.
-    const WORDS: [(&str, &[&str]); 26] = [
+    const WORDS: [(&str, &[&str]); 25] = [
         ("sweep", &[]),
         ("reproduce", &["hps-2005"]),
         ("cluster merge", &["", "from"]),
@@ -334,7 +334,6 @@ mod tests {
         ("shim run", &["--ring", "64", "--", "./a.out"]),
         ("shim attach", &["--ring", "64", "1"]),
         ("shim overhead", &[]),
-        ("shim dte", &[]),
         ("shim microbench", &[]),
         ("shim analyze", &["samples"]),
         ("dev man", &[]),

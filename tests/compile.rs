@@ -4,14 +4,14 @@ use hps_sim_core::image::{ProgramImage, SourceFrame};
 use hps_workloads::clang::{Clang, ClangError, Profiled};
 use serde_json::Value;
 
-use crate::support::Hps;
+use crate::support::{Hps, left_out};
 
 /// clang, which `test.sh` installs. None, with a word, where Debian has another version than the one that is known.
 fn clang() -> Option<Clang> {
     match Clang::find() {
         Ok(clang) => Some(clang),
         Err(other @ ClangError::Version { .. }) => {
-            eprintln!("not tested: {other}");
+            left_out("programs compiled with profiles", &other.to_string());
             None
         }
         Err(missing) => panic!("{missing}"),

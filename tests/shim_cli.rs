@@ -5,7 +5,7 @@ mod support;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Hps, Run};
+use support::{Hps, Run, left_out};
 
 /// A program whose time is in two functions, three to one; it ends after about half a second.
 const SHARES: &str = r#"
@@ -43,7 +43,10 @@ int main(void) {
 fn two_cpus() -> bool {
     let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
     if !two {
-        eprintln!("only one CPU may be used: there is none for an observer, not tested");
+        left_out(
+            "hps shim",
+            "only one CPU may be used, and the observer needs another",
+        );
     }
     two
 }

@@ -1,8 +1,12 @@
 //! `hps validate`: programs of the project and real ones of Debian's sources, natively and simulated.
 
+#[path = "support/left_out.rs"]
+mod left_out;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use left_out::left_out;
 use serde_json::Value;
 
 /// Each run wants both processors for itself.
@@ -40,7 +44,10 @@ fn validate(args: &[&str]) -> (Value, i32) {
 fn runs(number: &'static str) -> &'static str {
     let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
     if !two {
-        eprintln!("one processor only: calls are compared, shares of time are not");
+        left_out(
+            "shares of time of hps validate",
+            "only one CPU may be used, and the observer needs another",
+        );
     }
     if two { number } else { "0" }
 }

@@ -216,7 +216,7 @@ impl SweepSpec {
             return bad("isas", "name each instruction set once");
         }
         if self.machines.is_empty() {
-            return bad("machines", "name at least one machine (hps machine list)");
+            return bad("machines", "name at least one machine (hps machine show)");
         }
         if self.bursts.is_empty() || self.bursts.iter().any(|&b| b == 0 || b > 1 << 30) {
             return bad(

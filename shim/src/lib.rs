@@ -14,6 +14,9 @@ pub mod error;
 pub mod export;
 pub mod guardian;
 pub mod keep;
+#[cfg(test)]
+#[path = "../../tests/support/left_out.rs"]
+mod left_out;
 pub mod machine;
 pub mod microbench;
 pub mod observer;

@@ -270,7 +270,7 @@ fn notes(session: &Session, machine: &Machine, plan: &Plan) -> Vec<String> {
     let observed = &watched.observed;
     let mut notes = Vec::new();
     if machine.hardware_refused.is_some() && watched.counters.is_empty() {
-        notes.push("no hardware events are to be had here: `hps shim machine` says why".to_owned());
+        notes.push("no hardware events are to be had here: `hps doctor` says why".to_owned());
     }
     let share = observed.running_share();
     if share < 0.95 && !matches!(plan.pace, Pace::Sleep(_)) {

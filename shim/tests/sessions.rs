@@ -3,6 +3,9 @@
 
 mod played;
 
+#[path = "../../tests/support/left_out.rs"]
+mod left_out;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
@@ -20,6 +23,7 @@ use hps_shim::session::{Request, Session};
 use hps_shim::spawn::Start;
 use hps_shim::stack_read::MISSING;
 use hps_shim::{ShimError, affinity};
+use left_out::left_out;
 use played::{BOTH, LEFT, REPORT, RIGHT, ROLE, ROUND, stay_of};
 
 /// Number of undisturbed rounds until which runs are repeated.
@@ -57,7 +61,10 @@ fn two_cpus() -> Option<Machine> {
             matches!(refused, Some(ShimError::OneCpu { .. })),
             "{refused:?}"
         );
-        eprintln!("only one CPU may be used: observing is refused, which is all that is tested");
+        left_out(
+            "sessions of observers",
+            "only one CPU may be used; that they are refused is tested",
+        );
         return None;
     }
     Some(machine)

@@ -24,11 +24,14 @@ const fn command(old: &'static str, new: &'static str) -> OldCommand {
     }
 }
 
-const COMMANDS: [OldCommand; 12] = [
+const COMMANDS: [OldCommand; 15] = [
     command("profilers", "leaderboard --list"),
     command("bench", "dev bench"),
     command("completions", "dev completions"),
     command("man", "dev man"),
+    command("machine list", "machine show"),
+    command("shim machine", "doctor"),
+    command("shim dte", "shim overhead --kept"),
     command("dcpi prof", "dcpi report --as prof"),
     command("dcpi calc", "dcpi report --as calc"),
     command("dcpi annotate", "dcpi report --as annotate"),
@@ -61,7 +64,7 @@ const OF_COLLECT: [&str; 8] = [
 ];
 
 /// Options of the version before: today's command, the old name, today's name.
-const OPTIONS: [(&str, &str, &str); 16] = [
+const OPTIONS: [(&str, &str, &str); 15] = [
     ("reproduce", "threads", "jobs"),
     ("reproduce", "programs", "program"),
     ("leaderboard", "threads", "jobs"),
@@ -74,7 +77,6 @@ const OPTIONS: [(&str, &str, &str); 16] = [
     ("shadow simulate", "sample", "length"),
     ("shadow simulate", "phases", "by-phase"),
     ("shim overhead", "periods", "period"),
-    ("shim dte", "periods", "period"),
     ("dcpi collect", "events", "event"),
     ("dcpi report", "image", "program"),
     ("dcpi report", "summary", "as=summary"),
@@ -84,7 +86,7 @@ const OPTIONS: [(&str, &str, &str); 16] = [
 const PERIODS: [(&str, &str); 2] = [("shadow run", "ms"), ("shadow simulate", "ns")];
 
 /// Commands whose `--json` took its file as the next word.
-const JSON_FILES: [&str; 12] = [
+const JSON_FILES: [&str; 11] = [
     "run",
     "profile",
     "collect",
@@ -94,7 +96,6 @@ const JSON_FILES: [&str; 12] = [
     "shim run",
     "shim attach",
     "shim overhead",
-    "shim dte",
     "shim microbench",
     "shim analyze",
 ];

@@ -15,7 +15,7 @@ pub struct AnalyzeArgs {
     /// Instruction set of assembly text, or of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
-    /// The machine: the name of a preset (`hps machine list`) or a RON file
+    /// The machine: the name of a preset (`hps machine show`) or a RON file
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,
     /// Instructions that are looked at
@@ -35,7 +35,7 @@ pub struct TeachArgs {
     /// Instruction set of assembly text, or of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
-    /// The machine that the page begins with: the name of a preset (`hps machine list`)
+    /// The machine that the page begins with: the name of a preset (`hps machine show`)
     #[arg(long, value_name = "NAME", default_value = "hps-4wide")]
     pub machine: String,
     /// Write the page to this file

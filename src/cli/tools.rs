@@ -48,16 +48,13 @@ pub enum DiseCommand {
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = examples::MACHINE)]
 pub enum MachineCommand {
-    /// List the presets
-    #[command(after_long_help = "Example:\n  hps machine list")]
-    List,
-    /// Show a machine with every key, its unit, value and origin
-    #[command(after_long_help = "Example:\n  hps machine show hps-4wide")]
+    /// Show a machine with every key, its unit, value and origin; without one, list the presets
+    #[command(after_long_help = "Examples:\n  hps machine show\n  hps machine show hps-4wide")]
     Show {
         /// Name of a preset, or file
-        machine: String,
+        machine: Option<String>,
         /// Print the resolved RON only
-        #[arg(long)]
+        #[arg(long, requires = "machine")]
         ron: bool,
     },
     /// Check machine files: exit code 1 if one of them describes no machine

@@ -9,8 +9,11 @@ use crate::text::{Align, Table, print, wrapped};
 /// Runs the command; the result is the exit code.
 pub fn machine(command: &MachineCommand) -> anyhow::Result<u8> {
     match command {
-        MachineCommand::List => print(&list()?)?,
-        MachineCommand::Show { machine, ron } => {
+        MachineCommand::Show { machine: None, .. } => print(&list()?)?,
+        MachineCommand::Show {
+            machine: Some(machine),
+            ron,
+        } => {
             let config = MachineConfig::load(machine)?;
             print(&if *ron {
                 config.to_ron()

@@ -328,6 +328,7 @@ fn peak_bytes(hps: &Hps, args: &[&str]) -> u64 {
 
 /// Two depths of a recursion in which each path is a context, by which all else is taken off: 2^7 - 1 and 2^10 - 1 contexts.
 #[test]
+#[ignore = "six runs under valgrind: scripts/nightly.sh"]
 fn a_context_takes_few_bytes_and_few_host_instructions() {
     let flags = ["-O1", "-g", "-fno-optimize-sibling-calls"];
     let program = build(Isa::Riscv64, "tree.c", &flags);

@@ -252,7 +252,7 @@ fn productions_leave_the_program_as_it_is() {
 #[test]
 fn machines_are_listed_shown_and_checked() {
     let hps = Hps::new();
-    let list = hps.run(&["machine", "list"]).expect_code(0);
+    let list = hps.run(&["machine", "show"]).expect_code(0);
     assert!(list.contains("hps-4wide") && list.contains("wide-8"));
     let show = hps.run(&["machine", "show", "hps-4wide"]).expect_code(0);
     assert!(

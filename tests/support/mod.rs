@@ -1,9 +1,13 @@
 //! Runs the command in a folder of its own, on executables made of a few instructions.
 #![allow(dead_code)] // each test uses what it needs of it
 
+mod left_out;
+
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+
+pub use left_out::left_out;
 
 /// Whether tests run whole, as `scripts/nightly.sh` asks by `HPS_NIGHT`, and not in the parts that each change affords.
 pub fn is_night() -> bool {

@@ -23,11 +23,8 @@ pub enum ShimCommand {
     Run(RunArgs),
     /// Observe a running program that has a tag region
     Attach(AttachArgs),
-    /// Measure what observing tags costs, against the period (SHIM, Figure 7)
+    /// Measure what observing tags costs (SHIM, Figure 7) or what error correction keeps (Figure 4)
     Overhead(OverheadArgs),
-    /// Measure how many samples double-time error correction keeps, against the period (SHIM,
-    /// Figure 4)
-    Dte(OverheadArgs),
     /// The producer and the consumer of SHIM's Figure 8, drawn as its Figures 9 and 10
     Microbench(MicrobenchArgs),
     /// Analyse raw samples that were kept with --keep
@@ -36,9 +33,6 @@ pub enum ShimCommand {
     /// Observe a program inside the simulated machine, each sample beside the truth
     #[command(after_long_help = examples::SIMULATE)]
     Simulate(Box<SimulateArgs>),
-    /// Say what this machine has for an observer, and what is missing
-    #[command(after_long_help = "Example:\n  hps shim machine")]
-    Machine,
 }
 
 /// Place of the observer.
@@ -256,10 +250,13 @@ pub struct AttachArgs {
     pub pid: u32,
 }
 
-/// `hps shim overhead` and `hps shim dte`.
+/// `hps shim overhead`.
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::OVERHEAD)]
 pub struct OverheadArgs {
+    /// Sample with time stamps: how many samples double-time error correction keeps
+    #[arg(long)]
+    pub kept: bool,
     /// Periods, as for `hps shim run`
     #[arg(
         long = "period",

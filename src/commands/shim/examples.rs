@@ -8,7 +8,7 @@ crate hps-shim-tags (Rust), or from -finstrument-functions with --preload. Needs
 virtual machines without hardware counters.
 
 Examples:
-  hps shim machine                             what is there, what is missing and how to get it
+  hps doctor                                   what is there, what is missing and how to get it
   hps shim run --preload ./instrumented-program
   hps shim overhead --out overhead             what it costs here, with pictures
 ";
@@ -28,7 +28,7 @@ Examples:
   hps shim run --tally --period fast ./prog
       As fast as it can: tags alone.
   hps shim run --event instructions,cycles --placement smt --out report ./prog
-      IPC from the other hardware thread of the same core, where its PMU counts whole cores (hps shim machine).
+      IPC from the other hardware thread of the same core, where its PMU counts whole cores (hps doctor).
   hps shim run --event task-clock,page-faults --allow-interrupts --period 50us ./prog
       Events that the kernel tells by interrupting the program, once for each sample.
   hps shim run --ring --keep prog.samples ./prog && hps shim analyze prog.samples
@@ -62,7 +62,7 @@ Examples:
   HPS_SHIM_REGION=self ./server &  hps shim attach --seconds 5 $!
 ";
 
-/// Examples of `hps shim overhead` and `hps shim dte`.
+/// Examples of `hps shim overhead`.
 pub const OVERHEAD: &str = "\
 Runs alone and observed alternate, and the order of periods changes from round to round; overheads are
 of the program's time on its CPU, with 95% confidence intervals. The noise in the first line says how
@@ -71,7 +71,7 @@ much runs alone differ from each other: an overhead below it means nothing.
 Examples:
   hps shim overhead --out overhead             the built-in program, tags alone
   hps shim overhead --period fast,1200,50us -- ./prog arg
-  hps shim dte --out dte                       with time stamps: the fraction that is kept
+  hps shim overhead --kept --out kept          with time stamps: the fraction that is kept
 ";
 
 /// Examples of `hps shim microbench`.

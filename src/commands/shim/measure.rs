@@ -1,4 +1,4 @@
-//! `hps shim overhead`, `dte` and `microbench`.
+//! `hps shim overhead` and `microbench`.
 
 use hps_shim::analysis::Depth;
 use hps_shim::clock;
@@ -24,8 +24,8 @@ fn interval(estimate: &Estimate, digits: usize) -> String {
     }
 }
 
-/// Runs `hps shim overhead`, or with time stamps `hps shim dte`.
-pub fn overhead(args: &OverheadArgs, stamped: bool) -> anyhow::Result<u8> {
+/// Runs `hps shim overhead`.
+pub fn overhead(args: &OverheadArgs) -> anyhow::Result<u8> {
     let machine = Machine::find()?;
     let placement = place(&machine, &wish(&args.place), false)?;
     let (_library, environment) = observe::preloaded(args.preload, &args.command)?;
@@ -41,7 +41,7 @@ pub fn overhead(args: &OverheadArgs, stamped: bool) -> anyhow::Result<u8> {
             ..Start::default()
         })
     };
-    let mode = if stamped {
+    let mode = if args.kept {
         Mode::Inline(Depth::Full)
     } else {
         Mode::Tally
@@ -94,7 +94,7 @@ pub fn overhead(args: &OverheadArgs, stamped: bool) -> anyhow::Result<u8> {
         args.rounds,
         table.render()
     );
-    let kind = if stamped {
+    let kind = if args.kept {
         MeasurementKind::Dte(result)
     } else {
         MeasurementKind::Overhead(result)

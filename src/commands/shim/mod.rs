@@ -10,10 +10,8 @@ mod observe;
 mod shown;
 mod simulate;
 
-use hps_shim::machine::Machine;
 use hps_shim::placement::{Seat, Wish};
 
-use crate::text::{print, wrapped};
 use args::{PlaceArgs, ShimCommand};
 
 /// Runs the command; the result is the exit code.
@@ -22,24 +20,10 @@ pub fn shim(command: &ShimCommand) -> anyhow::Result<u8> {
         ShimCommand::Run(args) => observe::run(args),
         ShimCommand::Attach(args) => observe::attach(args),
         ShimCommand::Analyze(args) => observe::analyze(args),
-        ShimCommand::Overhead(args) => measure::overhead(args, false),
-        ShimCommand::Dte(args) => measure::overhead(args, true),
+        ShimCommand::Overhead(args) => measure::overhead(args),
         ShimCommand::Microbench(args) => measure::microbench(args),
         ShimCommand::Simulate(args) => simulate::simulate(args),
-        ShimCommand::Machine => machine(),
     }
-}
-
-/// Prints the machine's facilities for observers.
-fn machine() -> anyhow::Result<u8> {
-    let mut text = String::new();
-    for finding in Machine::find()?.findings() {
-        let state = if finding.available { "ok" } else { "missing" };
-        let detail = wrapped(&finding.detail, 76, 26);
-        text += &format!("{state:<8} {:<16} {detail}\n", finding.what);
-    }
-    print(&text)?;
-    Ok(0)
 }
 
 fn wish(place: &PlaceArgs) -> Wish {
