@@ -21,7 +21,7 @@ qemu=$(command -v "${QEMU:-qemu-riscv64-static}" || true)
 seconds=${SUITE_SECONDS:-600}
 root=$folder/root
 packages=python3,perl,nodejs,ruby,php-cli,sqlite3,git,gcc,libc6-dev,make,openssl,zstd,xz-utils,imagemagick,redis-server
-packages+=,redis-tools,nginx,jq,gawk,lua5.4,luajit
+packages+=,redis-tools,nginx,jq,gawk,lua5.4,luajit,musl-tools
 read -ra options <<<"${HPS_OPTIONS:-}"
 
 if [ ! -e "$root" ]; then
@@ -62,6 +62,7 @@ jq jq jq -n '[range(3000)] | map(. * 7 % 31) | group_by(.) | map({(.[0] | tostri
 git git export GIT_AUTHOR_DATE='1000000000 +0000' GIT_COMMITTER_DATE='1000000000 +0000'; git config --global user.email a@example.org; git config --global user.name A; git config --global init.defaultBranch main; git init -q /tmp/r && cp * /tmp/r && cd /tmp/r && git add . && git commit -qm one && for i in 1 2 3 4 5; do echo $i >> part.h; git commit -qam "change $i"; done; git checkout -qb side HEAD~2; echo side > side; git add side; git commit -qm side; git checkout -q main; git merge -q --no-edit side; git log --oneline --graph; git clone -q file:///tmp/r /tmp/c && cd /tmp/c && git log --format=%H | sort | md5sum; git gc -q; git fsck; git diff HEAD~3 --stat; git blame -s part.h; git count-objects -v | grep -E 'count|in-pack|packs'
 gcc gcc gcc -O2 -c main.c part.c && gcc -o prog main.o part.o && ./prog && sha256sum main.o part.o prog && gcc -O1 -S -o - part.c | sha256sum
 make make make -s -j4 all && cat out.* && make -s -j2 prog && ./prog
+musl musl musl-gcc -O2 -o prog musl.c && ./prog; echo $?; sha256sum prog
 openssl openssl openssl dgst -sha256 bench.py; openssl enc -aes-256-cbc -K 00 -iv 00 -in bench.py 2>/dev/null | sha512sum; openssl prime -generate -bits 64 | wc -l; openssl genpkey -algorithm ed25519 -out /tmp/k && echo text > /tmp/t && openssl pkeyutl -sign -inkey /tmp/k -rawin -in /tmp/t -out /tmp/s && openssl pkey -in /tmp/k -pubout -out /tmp/p && openssl pkeyutl -verify -pubin -inkey /tmp/p -rawin -in /tmp/t -sigfile /tmp/s
 openssl-speed openssl openssl speed -seconds 1 -bytes 1024 sha256 >/tmp/o 2>/dev/null; echo $?; grep -c 'sha256' /tmp/o
 xz xz-utils cat *.py *.js > /tmp/d; for i in {1..20}; do cat /tmp/d; done > /tmp/b; xz -T1 -6 -k /tmp/b; sha256sum < /tmp/b.xz; xz -dc /tmp/b.xz | cmp - /tmp/b && echo same; xz -T2 --block-size=20000 -c /tmp/b | xz -dc | sha256sum

@@ -291,9 +291,13 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         Some(hash) => format!(" under root {}", &hash[..12]),
         None => String::new(),
     };
+    let addresses = match ran.provenance.address_seed {
+        Some(seed) => format!(", addresses of seed {seed}"),
+        None => String::new(),
+    };
     writeln!(
         out,
-        "{} ({}{root}, {}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
+        "{} ({}{root}, {}{addresses}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
         ran.provenance.program,
         &ran.provenance.program_hash[..12],
         ran.provenance.isa,

@@ -120,6 +120,9 @@ pub(super) fn document(
         "static_instructions": instructions,
         "profilers": opinions,
     });
+    if let Some(seed) = ran.provenance.address_seed {
+        document["address_seed"] = json!(seed);
+    }
     if !contended.is_empty() {
         document["contended_lines"] = json!(contended);
     }
