@@ -6,7 +6,7 @@ pub mod groups;
 pub mod help;
 pub mod old;
 mod parts;
-mod profile;
+pub mod profile;
 mod root;
 mod studies;
 mod teach;

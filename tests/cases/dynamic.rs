@@ -401,7 +401,12 @@ fn profiles_do_not_depend_on_the_seed_of_addresses() {
         assert!(biases.len() >= 3, "{biases:?}");
         let functions = document["functions"].as_array().unwrap().iter();
         let mut counts: Vec<String> = functions
-            .map(|f| format!("{} {} {} {}", f["object"], f["name"], f["calls"], f["instructions"]))
+            .map(|f| {
+                format!(
+                    "{} {} {} {}",
+                    f["object"], f["name"], f["calls"], f["instructions"]
+                )
+            })
             .collect();
         counts.sort();
         counts

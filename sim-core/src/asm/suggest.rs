@@ -3,18 +3,10 @@
 /// The candidate with the least edit distance to `word`, the first of equals, if it is close
 /// enough to be meant.
 #[must_use]
-pub fn nearest<'a>(
-    word: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = if word.len() <= 4 { 1 } else { 2 };
     candidates
-        .map(|candidate| {
-            (
-                edit_distance(word, candidate),
-                candidate,
-            )
-        })
+        .map(|candidate| (edit_distance(word, candidate), candidate))
         .filter(|&(distance, _)| distance <= limit)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)

@@ -41,8 +41,8 @@ pub use self::serializing::{Alone, Done, Then};
 use self::accounts::Accounts;
 pub use self::reservations::Reservations;
 pub(crate) use self::stack::Given;
-pub(crate) use self::vdso::NAME as VDSO_NAME;
 pub use self::thread::Thread;
+pub(crate) use self::vdso::NAME as VDSO_NAME;
 
 /// Surroundings of a guest process. The default: no arguments, no environment, no files, empty input, discarded output.
 #[derive(Clone, Debug, PartialEq, Eq)]

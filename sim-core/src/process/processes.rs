@@ -142,9 +142,7 @@ impl Process {
                 return;
             }
         };
-        guest
-            .os
-            .execute(&self.thread, &mut guest.mem, execution);
+        guest.os.execute(&self.thread, &mut guest.mem, execution);
         guest.os.begin_space(heap_start(image, place), place);
         mem::swap(&mut guest.mem, &mut mem);
         guest.os.family.keep_memory(mem);

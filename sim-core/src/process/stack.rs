@@ -122,12 +122,7 @@ type Images<'a> = (
 );
 
 /// The stack of a program, with what Linux has put beside it.
-pub(super) fn build(
-    images: Images<'_>,
-    given: &Given,
-    place: Placement,
-    os: &mut Linux,
-) -> Stack {
+pub(super) fn build(images: Images<'_>, given: &Given, place: Placement, os: &mut Linux) -> Stack {
     let mut strings = Strings {
         top: place.stack_top,
         reversed: vec![0; 8],

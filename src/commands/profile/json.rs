@@ -10,7 +10,7 @@ use super::exact::{Opinion, Shown};
 use crate::commands::contention::LineDocument;
 
 /// Units of a stack by name.
-fn stack(stack: &Stack) -> Value {
+pub(super) fn stack(stack: &Stack) -> Value {
     let spent: BTreeMap<String, u64> = stack
         .spent
         .iter()
@@ -112,7 +112,7 @@ pub(super) fn document(
         "instructions": ran.instructions(),
         "cycles": exact.cycles,
         "idle_cycles": exact.idle_cycles,
-        "process": shown.program(),
+        "process": shown.number,
         "other_cycles": exact.other_cycles,
         "units_per_cycle": exact.units_per_cycle,
         "objects": objects,

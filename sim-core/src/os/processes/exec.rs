@@ -144,12 +144,7 @@ impl Linux {
 
     /// The process has another program from now on: forgets what belonged to the old one. Its memory, if it was lent, is
     /// given back.
-    pub(crate) fn execute(
-        &mut self,
-        thread: &Thread,
-        mem: &mut Memory,
-        execution: &Execution,
-    ) {
+    pub(crate) fn execute(&mut self, thread: &Thread, mem: &mut Memory, execution: &Execution) {
         self.release_robust_lists(thread, mem);
         self.write_back(mem);
         self.give_memory_back(mem);
@@ -241,9 +236,6 @@ mod tests {
         let (result, process) = executes(1 << (ALARM - 1));
         assert_eq!(result, SyscallResult::Continue);
         assert_eq!(process.thread.hart.pc, process.image.entry);
-        assert_eq!(
-            process.guest.os.pending(&process.thread),
-            1 << (ALARM - 1)
-        );
+        assert_eq!(process.guest.os.pending(&process.thread), 1 << (ALARM - 1));
     }
 }

@@ -239,11 +239,7 @@ impl Linux {
         })
     }
 
-    fn read_interpreter(
-        &mut self,
-        path: &[u8],
-        of: &ProgramImage,
-    ) -> Result<Loaded, Box<Refused>> {
+    fn read_interpreter(&mut self, path: &[u8], of: &ProgramImage) -> Result<Loaded, Box<Refused>> {
         let (file, exe) = match self.runnable_at(AT_FDCWD as u64, path)? {
             Runnable::File(file, exe) => (file, exe),
             Runnable::Own => return Err(Errno::EACCES.into()),
