@@ -6,7 +6,7 @@ pub mod groups;
 pub mod help;
 pub mod old;
 mod parts;
-mod profile;
+pub mod profile;
 mod root;
 mod studies;
 mod teach;
@@ -215,6 +215,10 @@ pub struct GuestArgs {
     /// Seed of all randomness that the program can see
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// Draw the addresses of the program (if it is position-independent), its loader, heap, stack and mappings as Linux
+    /// draws them: each seed gives one layout [default: addresses are fixed]
+    #[arg(long, value_name = "SEED")]
+    pub address_seed: Option<u64>,
     /// Memory that the program may map, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub memory_limit: u64,

@@ -42,6 +42,7 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
         cwd: guest.cwd.clone(),
         env,
         seed: guest.seed,
+        address_seed: guest.address_seed,
         owner: Owner {
             uid: guest.uid,
             gid: guest.gid.unwrap_or(guest.uid),
@@ -105,18 +106,28 @@ pub fn find(
         Err(LabError::UnknownProgram { name, known }) => {
             return match of_suite(&name, isa, arguments, guest)? {
                 Some(program) => Ok(program),
-                None => Err(LabError::UnknownProgram { name, known }.into()),
+                None => Err(not_found(LabError::UnknownProgram { name, known }, guest).into()),
             };
         }
         found => found?,
     };
     let mut args = std::mem::take(&mut program.process.args);
     args.extend_from_slice(arguments);
-    program.process = guest.process_config(args);
+    let program = program.with(guest.process_config(args));
     if let Some(refusal) = program.image.debug_refusal() {
         say!("hps: warning: {}: {refusal}", program.name);
     }
     Ok(program)
+}
+
+/// The error for a name that no program has, with the folders of `--root` that were searched, if there is one.
+fn not_found(error: LabError, guest: &GuestOptions) -> LabError {
+    match (&error, &guest.files) {
+        (LabError::UnknownProgram { name, .. }, Files::Under { .. }) => {
+            Program::not_on_path(&guest.process_config(vec![name.clone()])).unwrap_or(error)
+        }
+        _ => error,
+    }
 }
 
 /// The program of a name in the folder of `--root`, if that has one. A relative path is first one of the host.
@@ -161,7 +172,7 @@ pub fn assembled(
     let mut program = Program::of_image(file, Arc::new(image));
     let mut args = std::mem::take(&mut program.process.args);
     args.extend_from_slice(arguments);
-    program.process = guest.process_config(args);
+    let program = program.with(guest.process_config(args));
     if let Some(refusal) = program.image.debug_refusal() {
         say!("hps: warning: {}: {refusal}", program.name);
     }
@@ -191,7 +202,7 @@ fn of_suite(
         true => own.args,
         false => [&own.args[..1], arguments].concat(),
     };
-    program.process = guest.process_config(args);
+    let mut program = program.with(guest.process_config(args));
     if takes_own {
         (program.process.root, program.process.cwd) = (own.root, own.cwd);
         program.process.stdin = own.stdin;
@@ -238,12 +249,12 @@ pub fn seen_once(
     let mut program = match under_root(name, isa, arguments, &options)? {
         Some(program) => program,
         None => {
-            let mut program = Program::find(name, isa)?;
+            let found = Program::find(name, isa);
+            let mut program = found.map_err(|error| not_found(error, &options))?;
             let mut all = std::mem::take(&mut program.process.args);
             all.truncate(1);
             all.extend(arguments.iter().cloned());
-            program.process = options.process_config(all);
-            program
+            program.with(options.process_config(all))
         }
     };
     if program.process.writable && program.process.scratch.is_none() {

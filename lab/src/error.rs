@@ -29,6 +29,21 @@ pub enum LabError {
         /// The names of the programs that come with the project, separated by commas.
         known: String,
     },
+    /// A name that no program of a root, of the host or of the project has.
+    #[error(
+        "{name}: no folder of PATH under {} (--root) has such a program ({}), and none that comes with the project is called \
+         so{}", root.display(), folders.replace(':', ", "), near.as_ref().map_or(String::new(), |near| format!("; did you mean {near}?"))
+    )]
+    NotOnPath {
+        /// The name asked for.
+        name: String,
+        /// Root folder of the program.
+        root: PathBuf,
+        /// Folders that were searched, as `PATH` has them.
+        folders: String,
+        /// A similar name of a file in these folders.
+        near: Option<String>,
+    },
     /// A program of the project has no image for an instruction set.
     #[error("{name}: there is no image of it for {isa}")]
     NoImage {

@@ -84,6 +84,8 @@ pub struct GuestOptions {
     pub env: Vec<(String, String)>,
     /// Seed of all randomness that the program can see.
     pub seed: u64,
+    /// Seed by which addresses are drawn. `None`: they are fixed.
+    pub address_seed: Option<u64>,
     /// User and group of the program, whose all files are.
     pub owner: Owner,
     /// The date on which the run begins, in seconds since 1970. `None`: a fixed one.
@@ -114,6 +116,7 @@ impl GuestOptions {
             writable: writable || self.scratch.is_some(),
             scratch: self.scratch.clone(),
             seed: self.seed,
+            address_seed: self.address_seed,
             owner: self.owner,
             start_seconds: self.start_seconds.unwrap_or(EPOCH_SECONDS),
             threads: self.threads,

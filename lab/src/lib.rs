@@ -51,7 +51,7 @@ pub use program::{DEFAULT_ISA, Expected, Program, image_of};
 pub use provenance::{MachineProvenance, Provenance, fingerprint};
 pub use ran::{Ran, Timing, Units, retired};
 pub use region::{BEGIN_MARKER, END_MARKER, Place, Region, WARM_BY_ALL};
-pub use truth::{Polled, Truth, Watch, Watching};
+pub use truth::{Apart, Polled, Truth, Watch, Watching};
 pub use yielding::Yielded;
 
 /// Version of the lab. Results are comparable only within one.

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(not(target_family = "wasm"))]
+use hps_sim_core::asm::nearest;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::{Output, Stdin};
@@ -102,10 +104,38 @@ impl Program {
         }
         process.args = found.args;
         process.file_name = Some(found.file_name);
-        Ok(Some(Program {
+        Ok(Some(Program::of_image(&name, image).with(process)))
+    }
+
+    /// The program with other surroundings, at the addresses that they give it.
+    #[must_use]
+    pub fn with(self, process: ProcessConfig) -> Program {
+        Program {
+            image: process.placed(&self.image),
             process,
-            ..Program::of_image(&name, image)
-        }))
+            ..self
+        }
+    }
+
+    /// Error for a name that neither a folder of `PATH` under the root of a configuration nor the project has, with the
+    /// most similar name of a file there. `None`: the configuration has no root, or the name is a path.
+    #[cfg(not(target_family = "wasm"))]
+    #[must_use]
+    pub fn not_on_path(process: &ProcessConfig) -> Option<LabError> {
+        let (root, name) = (process.root.as_ref()?, process.args.first()?);
+        if name.contains('/') {
+            return None;
+        }
+        let folders = process.env.iter().find(|(name, _)| name == "PATH");
+        let folders = folders.map_or(DEFAULT_PATH, |(_, value)| value);
+        let names = root::names(root, folders);
+        let near = nearest(name, names.iter().map(String::as_str));
+        Some(LabError::NotOnPath {
+            name: name.clone(),
+            root: root.clone(),
+            folders: folders.to_string(),
+            near: near.map(str::to_string),
+        })
     }
 
     /// A program of an image that is in memory, without arguments but its name.
@@ -216,6 +246,9 @@ impl Program {
             "stdin": stdin,
             "seed": process.seed,
         });
+        if let Some(seed) = process.address_seed {
+            all["address_seed"] = json!(seed);
+        }
         if let Some(region) = &self.region {
             all["region"] = json!(format!("{region:?}"));
         }

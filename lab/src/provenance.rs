@@ -26,6 +26,8 @@ pub struct Provenance {
     pub isa: Isa,
     /// Seed of all randomness that the program can see.
     pub seed: u64,
+    /// Seed by which addresses were drawn; `None`: they were fixed.
+    pub address_seed: Option<u64>,
     /// The machine, if the run is timed.
     pub machine: Option<MachineProvenance>,
     /// Plan of the timed units, if the run has sampled timing.
@@ -54,6 +56,7 @@ impl Provenance {
             root_hash: program.root_hash(),
             isa: program.image.isa,
             seed: program.process.seed,
+            address_seed: program.process.address_seed,
             machine: None,
             sampling: None,
         }

@@ -6,7 +6,9 @@ use hps_profilers::oracle::Charge;
 use hps_profilers::policy::Policy;
 use hps_profilers::timeline::Timeline;
 use hps_profilers::views::FunctionMap;
-use hps_profilers::{Beats, Detail, ExactProfile, Follow, Oracle, Period, Sampled, Samplers};
+use hps_profilers::{
+    Beats, Detail, ExactProfile, Follow, Oracle, Period, Programs, Sampled, Samplers,
+};
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::symbols::{CodeLog, CodeWatch, Entries};
@@ -60,6 +62,9 @@ impl<E> Truth<E> {
     }
 }
 
+/// A run, and the exact profiles of its programs in the order of their numbers.
+pub type Apart<E> = (Ran<E, (), Timing>, Vec<Option<ExactProfile>>);
+
 /// A run, and the samples of its profilers in the order in which the profilers were given.
 pub type Polled<E> = (Ran<E, (), Timing>, Vec<Sampled>);
 
@@ -108,6 +113,32 @@ impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> 
         let log = self.record_code();
         let probe = probe(self.machine(), (&self.program.image, &log), watch);
         Ok(Truth::of(self.watched_by(probe).run()?))
+    }
+}
+
+impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> {
+    /// Runs to the end of the program or to the limit, under an oracle for each program that processes of the run begin,
+    /// which keep this detail of contexts. Gives the run, and the profiles by the numbers of the programs, from 1 on; `None` of
+    /// a program of which nothing has committed.
+    ///
+    /// # Errors
+    /// The errors of [`run`](Self::run).
+    pub fn watched_apart(mut self, detail: Detail) -> Result<Apart<I::Editor>, LabError> {
+        let log = self.record_code();
+        let width = u64::from(self.machine().most_commit_width());
+        let (symbols, isa) = (self.program.image.symbols.clone(), self.program.image.isa);
+        let programs = Programs::new(move |number| {
+            let follow = Follow {
+                entries: Entries::of(&symbols, isa),
+                functions: FunctionMap::named(&symbols),
+                watch: Some(CodeWatch::new(log.clone(), number)),
+                detail,
+            };
+            Oracle::new(width, Charge::default(), Some(follow))
+        });
+        let probe = Beats::new(programs).following_all();
+        let (ran, probe) = self.watched_by(probe).run()?.without_probe();
+        Ok((ran, probe.finish().finish()))
     }
 }
 

@@ -12,6 +12,7 @@ use hps_pipeline::core::{
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::probe::Probe;
+use rustc_hash::FxHashMap;
 
 /// A static instruction: its address and its position in an expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,6 +174,11 @@ pub trait Observer {
         let _ = trap;
     }
 
+    /// Switches to another program, the one with this number. Told where all programs are followed, in front of each beat.
+    fn turn_to_program(&mut self, program: u32) {
+        let _ = program;
+    }
+
     /// Switches to another hardware context, the one with this number.
     fn turn_to(&mut self, context: usize) {
         let _ = context;
@@ -239,12 +245,20 @@ impl<O: Observer> Observer for Option<O> {
     }
 }
 
-/// A probe that puts beats together for an observer. It follows one of the programs that processes run.
+/// The programs of a run that an observer sees beats of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Followed {
+    /// The one with this number.
+    One(u32),
+    /// All of them.
+    All,
+}
+
+/// A probe that puts beats together for an observer. It follows one of the programs that processes run, or all.
 #[derive(Clone, Debug)]
 pub struct Beats<O> {
     observer: O,
-    /// The number of that program.
-    program: u32,
+    followed: Followed,
     /// By hardware context; they are of one core each.
     contexts: Vec<Parts>,
     /// The context of the last event.
@@ -260,6 +274,8 @@ struct Parts {
     last: Option<Past>,
     /// The program that committed or trapped last; 0: none yet.
     program: u32,
+    /// `last` of other programs that are followed, by their numbers.
+    others: FxHashMap<u32, Past>,
 }
 
 impl<O: Observer> Beats<O> {
@@ -267,7 +283,7 @@ impl<O: Observer> Beats<O> {
     pub fn new(observer: O) -> Self {
         Beats {
             observer,
-            program: 1,
+            followed: Followed::One(1),
             contexts: vec![Parts::default()],
             here: 0,
         }
@@ -277,20 +293,28 @@ impl<O: Observer> Beats<O> {
     /// [`Linux::program_number`](hps_sim_core::os::Linux::program_number).
     #[must_use]
     pub fn following(mut self, program: u32) -> Self {
-        self.program = program;
+        self.followed = Followed::One(program);
+        self
+    }
+
+    /// Follows all programs: the observer is told which one [a beat is of](Observer::turn_to_program).
+    #[must_use]
+    pub fn following_all(mut self) -> Self {
+        self.followed = Followed::All;
         self
     }
 
     /// The observer, which has seen all cycles of a run that is over.
     pub fn finish(mut self) -> O {
-        let followed = self.program;
+        let followed = self.followed;
         for context in 0..self.contexts.len() {
             self.turn_to(context);
             let parts = &mut self.contexts[context];
             parts.end_group(followed, &mut self.observer);
             if let Some(stretch) = parts.idle.last() {
                 let next = Key::of_program(stretch.next_pc);
-                let is_followed = parts.program == followed || parts.program == 0 && followed == 1;
+                let program = parts.program.max(1);
+                let is_followed = parts.turn_to(program, followed, &mut self.observer);
                 parts.end_idle(is_followed, &mut self.observer, next, EventSet::NONE);
             }
         }
@@ -320,9 +344,29 @@ impl<O: Observer> Beats<O> {
 }
 
 impl Parts {
+    /// The next beat is of this program. Returns whether it is followed.
+    #[inline]
+    fn turn_to<O: Observer>(&mut self, program: u32, followed: Followed, observer: &mut O) -> bool {
+        match followed {
+            Followed::One(one) => {
+                self.program = program;
+                program == one
+            }
+            Followed::All => {
+                if program != self.program {
+                    let before = std::mem::replace(&mut self.program, program);
+                    let last = std::mem::replace(&mut self.last, self.others.remove(&program));
+                    self.others.extend(last.map(|last| (before, last)));
+                }
+                observer.turn_to_program(program);
+                true
+            }
+        }
+    }
+
     /// The group that has committed is complete.
     #[inline]
-    fn end_group<O: Observer>(&mut self, followed: u32, observer: &mut O) {
+    fn end_group<O: Observer>(&mut self, followed: Followed, observer: &mut O) {
         let (Some(first), Some(last)) = (self.group.first(), self.group.last()) else {
             return;
         };
@@ -331,18 +375,18 @@ impl Parts {
             origin: last.origin,
             events: last.events,
         };
-        let end_cycle = first.cycle;
-        self.program = first.program;
+        let (program, end_cycle, next) = (first.program, first.cycle, key_of(first));
+        let is_followed = self.turn_to(program, followed, observer);
         let beat = Beat {
             idle: &self.idle,
             group: &self.group,
             last: self.last,
-            next: key_of(first),
+            next,
             trapped: EventSet::NONE,
             squashes: &self.squashes,
             end_cycle,
         };
-        if self.program == followed {
+        if is_followed {
             observer.beat(&beat);
             self.last = Some(past);
         } else {
@@ -403,12 +447,15 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     const WANTS_CYCLES: bool = true;
 
     fn stand_in(&self) -> Option<Self> {
-        Some(Beats::new(self.observer.stand_in()?).following(self.program))
+        Some(Beats {
+            followed: self.followed,
+            ..Beats::new(self.observer.stand_in()?)
+        })
     }
 
     #[inline]
     fn stretch(&mut self, stretch: &Stretch) {
-        let followed = self.program;
+        let followed = self.followed;
         let (parts, observer) = self.at(stretch.context);
         if !parts.group.is_empty() {
             parts.end_group(followed, observer);
@@ -418,7 +465,7 @@ impl<O: Observer> PipelineProbe for Beats<O> {
 
     #[inline]
     fn committed(&mut self, commit: &Commit) {
-        let followed = self.program;
+        let followed = self.followed;
         let (parts, observer) = self.at(commit.context);
         if parts
             .group
@@ -436,11 +483,10 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     }
 
     fn trapped(&mut self, trap: &TrapTaken) {
-        let followed = self.program;
+        let followed = self.followed;
         let (parts, observer) = self.at(trap.context);
         parts.end_group(followed, observer);
-        let is_followed = trap.program == followed;
-        parts.program = trap.program;
+        let is_followed = parts.turn_to(trap.program, followed, observer);
         let key = Key {
             pc: trap.pc,
             disepc: trap.disepc,

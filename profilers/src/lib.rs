@@ -9,6 +9,7 @@
 //! | [`sampler`] | [`Samplers`]: any number of policies with their schedules on one run |
 //! | [`policy`] | the policies, one file each |
 //! | [`registry`] | all profilers by name, with one line each |
+//! | [`programs`] | [`Programs`], the exact profiles of all programs of a run |
 //! | [`timeline`] | what each interval of a run was spent on |
 //! | [`views`] | the exact profile by instruction, block, line and function |
 //!
@@ -20,6 +21,7 @@ pub mod beat;
 pub mod contexts;
 pub mod oracle;
 pub mod policy;
+pub mod programs;
 pub mod registry;
 mod rows;
 pub mod sampler;
@@ -30,5 +32,6 @@ pub mod views;
 
 pub use beat::{Beat, Beats, Key, Observer, Past};
 pub use oracle::{Charge, Detail, ExactProfile, Follow, Oracle, Row, RowKey, Spent};
+pub use programs::Programs;
 pub use sampler::{Credits, Sampled, Samplers};
 pub use schedule::{Period, Spread, Unit};

@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Options that `-h` leaves to `--help`.
-const RARE: [&str; 53] = [
+const RARE: [&str; 54] = [
     // Surroundings that few programs need.
     "cwd",
     "no_files",
@@ -27,6 +27,7 @@ const RARE: [&str; 53] = [
     "gid",
     "start_time",
     "seed",
+    "address_seed",
     "memory_limit",
     "output_limit",
     "file_limit",

@@ -7,6 +7,23 @@ use super::{CoreKind, RegionArgs};
 use crate::examples;
 use crate::output::{ExportArg, OutFolder};
 
+/// Programs of a run that a profile is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// The one with this number.
+    One(u32),
+    /// All of them.
+    All,
+}
+
+fn followed(text: &str) -> Result<Followed, String> {
+    match (text, text.parse()) {
+        ("all", _) => Ok(Followed::All),
+        (_, Ok(number @ 1..)) => Ok(Followed::One(number)),
+        _ => Err("write the number of a program, from 1 on, or `all`".to_string()),
+    }
+}
+
 /// `hps profile`.
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::PROFILE)]
@@ -39,10 +56,10 @@ pub struct ProfileArgs {
     /// Show how the run goes over time
     #[arg(long)]
     pub timeline: bool,
-    /// Follow the N-th program of the run: every fork and every execve of a process begins one. Without it the first
-    /// one is followed
-    #[arg(long, value_name = "N", conflicts_with = "charged", value_parser = clap::value_parser!(u32).range(1..))]
-    pub process: Option<u32>,
+    /// Follow the N-th program of the run, or all programs, together and apart: every fork and every execve of a process
+    /// begins one. Without it the first one is followed
+    #[arg(long, value_name = "N|all", conflicts_with = "charged", value_parser = followed)]
+    pub process: Option<Followed>,
     /// Stop after this many instructions of the program
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,

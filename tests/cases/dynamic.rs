@@ -136,6 +136,11 @@ fn scripts_and_names_are_looked_up_under_the_root() {
             let run = run(&hps, &[], &options, command);
             assert_eq!(run.expect_code(0), expected, "{isa:?} {command:?}");
         }
+        let misspelt = run(&hps, &[], &options, &["pies"]);
+        assert_eq!(misspelt.code, 2, "{}", misspelt.stderr);
+        for part in ["(/none, /bin)", "did you mean pie?"] {
+            assert!(misspelt.stderr.contains(part), "{}", misspelt.stderr);
+        }
         // A dynamic program executes another one, also through scripts. The instruction-driven core has one program.
         for mode in MODES {
             let order = ["pie", "exec", "/bin/fixed", "arguments", "x"];
@@ -300,5 +305,156 @@ fn special_files_of_a_root_are_harmless() {
         assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
         assert!(refused.stderr.contains(word), "{}", refused.stderr);
         assert_ne!(refused.code, 0);
+    }
+}
+
+/// The C library finds the vDSO, which tells the time of the system calls; the program runs on the host's kernel, too.
+#[test]
+fn the_vdso_tells_the_time_of_the_system_calls() {
+    let isa = Isa::Riscv64;
+    let (hps, root) = root_of_libraries(isa);
+    let program = build_dynamic(isa, "vdso.c", &["-O1", "-ldl"]);
+    fs::copy(program, format!("{root}/bin/vdso")).unwrap();
+    for mode in MODES {
+        // A child learns of a new date; the instruction-driven core has no children.
+        let has_children = !mode.contains(&"instruction");
+        let options = ["--root", &root, "--uid", "0"];
+        let with = [&["vdso", "date"][..], &["vdso"]][usize::from(!has_children)];
+        let said = run(&hps, mode, &options, with).expect_code(0);
+        let wrong: Vec<&str> = said.lines().filter(|l| !l.ends_with(" 1")).collect();
+        assert_eq!(wrong, [""; 0], "{mode:?}");
+        assert_eq!(said.lines().count(), if has_children { 27 } else { 23 });
+    }
+}
+
+/// Other versions of the linker may lay out the file differently, but not its code.
+#[test]
+fn the_vdso_is_built_from_its_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let hps = Hps::new();
+    let built = hps.path("vdso.so");
+    let script = folder.join("scripts/build-vdso.sh");
+    let done = Command::new(script).arg(&built).status().unwrap();
+    assert!(done.success());
+    let committed = folder.join("sim-core/vdso/vdso.so");
+    let code = [Path::new(&built), &committed].map(|file| {
+        let out = hps.path("code");
+        let done = Command::new("riscv64-linux-gnu-objcopy")
+            .args(["-O", "binary", "-j", ".text"])
+            .args([file, Path::new(&out)])
+            .status();
+        assert!(done.expect("binutils for riscv64").success());
+        fs::read(out).unwrap()
+    });
+    assert!(
+        code[0].len() > 200 && code[0] == code[1],
+        "scripts/build-vdso.sh builds it anew"
+    );
+}
+
+/// Where areas lie, by their names, as the maps of a program tell it.
+fn areas(text: &str) -> Vec<(String, String)> {
+    let starts = text.lines().filter_map(|line| {
+        let (start, rest) = line.split_once('-')?;
+        let name = rest.rsplit_once(' ')?.1;
+        (!name.is_empty()).then(|| (name.to_owned(), start.to_owned()))
+    });
+    let mut starts: Vec<(String, String)> = starts.collect();
+    starts.dedup_by(|a, b| a.0 == b.0);
+    starts
+}
+
+/// A seed moves all that Linux moves on an instruction set, and changes nothing that a program computes.
+#[test]
+fn addresses_are_drawn_by_a_seed() {
+    for isa in Isa::BOTH {
+        let (hps, root) = root(isa);
+        let maps = build_dynamic(isa, "dynamic_maps.c", &["-O1", "-pie", "-fPIE"]);
+        fs::copy(maps, format!("{root}/bin/maps")).unwrap();
+        let with = |seed: &[&str], command: &[&str]| {
+            let options = [&["--root", &root, "--json=s.json"], seed].concat();
+            let said = run(&hps, &[], &options, command).expect_code(0);
+            let statistics = fs::read(hps.path("s.json")).unwrap();
+            let statistics: serde_json::Value = serde_json::from_slice(&statistics).unwrap();
+            (said, statistics)
+        };
+        let seeds: [&[&str]; 3] = [&[], &["--address-seed", "1"], &["--address-seed", "2"]];
+        let [fixed, one, two] = seeds.map(|seed| with(seed, &["maps"]));
+        assert_eq!(with(seeds[1], &["maps"]).0, one.0);
+        assert_eq!(one.1["address_seed"], 1);
+        assert!(fixed.1["address_seed"].is_null());
+        let count = areas(&fixed.0).len();
+        assert!(count >= 5, "{}", fixed.0);
+        let all = [&fixed, &one, &two].map(|(text, _)| areas(text));
+        for (at, area) in all[0].iter().enumerate() {
+            // Linux moves nothing but the stack on Alpha, and the return from signals has its page here.
+            let stays = isa == Isa::Alpha && area.0 != "[stack]" || area.0 == "[sigpage]";
+            let starts = all.each_ref().map(|all| &all[at]);
+            assert!(starts.iter().all(|one| one.0 == area.0), "{starts:?}");
+            let is_same = |a: usize, b: usize| starts[a].1 == starts[b].1;
+            let same = [is_same(0, 1), is_same(0, 2), is_same(1, 2)];
+            assert_eq!(same, [stays; 3], "{isa:?} {starts:?}");
+        }
+        let runs = seeds.map(|seed| with(seed, &["pie"]));
+        for (said, statistics) in &runs {
+            assert_eq!(said, &runs[0].0, "{isa:?}");
+            assert_eq!(
+                statistics["instructions"], runs[0].1["instructions"],
+                "{isa:?}"
+            );
+        }
+        // What a program executes has addresses of its own.
+        let executed = with(seeds[1], &["pie", "exec", "/bin/maps", "x"]).0;
+        let stack = |areas: &[(String, String)]| areas.iter().find(|a| a.0 == "[stack]").cloned();
+        assert_ne!(stack(&areas(&executed)), stack(&all[1]));
+    }
+}
+
+/// Profiles name code by its file and its function, wherever it lies.
+#[test]
+fn profiles_do_not_depend_on_the_seed_of_addresses() {
+    let (hps, root) = root(Isa::Riscv64);
+    let profile = |seed: &[&str]| -> Vec<String> {
+        let options = ["--root", &root, "--core", "instruction", "--json=p.json"];
+        let done = hps.run(&[&["profile"], &options[..], seed, &["pie"]].concat());
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let document = fs::read(hps.path("p.json")).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+        assert_eq!(document["address_seed"].is_null(), seed.is_empty());
+        let objects = document["objects"].as_array().unwrap();
+        assert!(objects.len() >= 3, "{objects:?}");
+        let number = |text: &serde_json::Value| {
+            let digits = text.as_str().and_then(|text| text.strip_prefix("0x"));
+            u64::from_str_radix(digits.unwrap_or("0"), 16).unwrap()
+        };
+        // Of code without names the place in its file is compared.
+        let name = |function: &serde_json::Value| {
+            let entry = number(&function["entry"]);
+            let named = function["name"].as_str().unwrap().to_owned();
+            let object = objects.iter().find(|o| o["name"] == function["object"]);
+            match (named.starts_with("sub_"), object) {
+                (true, Some(object)) => format!("{:#x}", entry - number(&object["load_bias"])),
+                _ => named,
+            }
+        };
+        let functions = document["functions"].as_array().unwrap().iter();
+        let mut counts: Vec<String> = functions
+            .map(|f| {
+                format!(
+                    "{} {} {} {}",
+                    f["object"],
+                    name(f),
+                    f["calls"],
+                    f["instructions"]
+                )
+            })
+            .collect();
+        counts.sort();
+        counts
+    };
+    let fixed = profile(&[]);
+    assert!(fixed.len() > 20, "{fixed:?}");
+    for seed in ["1", "2"] {
+        assert_eq!(profile(&["--address-seed", seed]), fixed, "{seed}");
     }
 }

@@ -13,7 +13,7 @@ use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
 use hps_pipeline::stacks::FunctionStacks;
 use hps_productions::grid::PhasedGrid;
 use hps_productions::{GridProbe, SoftwareEditor, UniqueAddresses};
-use hps_profilers::{Beats, Samplers};
+use hps_profilers::{Beats, Programs, Samplers};
 use hps_sim_core::editor::{Interruptible, NoEditor};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
@@ -25,7 +25,7 @@ use crate::shadow::Following;
 use crate::truth::Watching;
 
 attach! {
-    CyclesProbe: Watching, Beats<Samplers>, observer::Watch, Following;
+    CyclesProbe: Watching, Beats<Programs>, Beats<Samplers>, observer::Watch, Following;
     StagesProbe: FunctionStacks, (KanataLog, FunctionStacks), dcpi::Observer;
 }
 

@@ -44,12 +44,7 @@ pub(super) fn unpack(
     order: &Order,
     said: &mut dyn FnMut(&str),
 ) -> Result<Lock, RootError> {
-    check_tools()?;
-    check_name(&order.suite, "suite")?;
-    check_name(&order.architecture, "architecture")?;
-    for package in &order.packages {
-        check_name(package, "package")?;
-    }
+    check(order)?;
     let include = [&[ESSENTIAL.to_string()], &order.packages[..]].concat();
     mmdebstrap(root, order, &include, said).map_err(|errors| errors.failed())?;
     let mut lock = Lock::new(SourceKind::Debian);
@@ -76,7 +71,6 @@ pub(super) fn unpack_again(
             problem: "its root was made from an image; name the image with --from".to_string(),
         });
     };
-    check_tools()?;
     let named = |package: &Package| format!("{}={}", package.name, package.version);
     let order = Order {
         packages: wanted.packages.iter().map(named).collect(),
@@ -84,12 +78,7 @@ pub(super) fn unpack_again(
         architecture: architecture.clone(),
         mirrors: mirrors.to_vec(),
     };
-    for name in [&order.suite, &order.architecture] {
-        check_name(name, "suite or architecture")?;
-    }
-    for package in &order.packages {
-        check_name(package, "package")?;
-    }
+    check(&order)?;
     let date = || match &wanted.release_date {
         Some(date) => date.clone(),
         None => "that of the lock file".to_string(),
@@ -127,6 +116,16 @@ pub(super) fn unpack_again(
         });
     }
     settle::debian(root, &archives(root)?, said)
+}
+
+/// Checks that the tools are there and that all names are names of Debian.
+fn check(order: &Order) -> Result<(), RootError> {
+    tool(TOOL, "unpacks packages", "mmdebstrap")?;
+    dpkg_deb()?;
+    check_name(&order.suite, "suite")?;
+    check_name(&order.architecture, "architecture")?;
+    let mut packages = order.packages.iter();
+    packages.try_for_each(|package| check_name(package, "package"))
 }
 
 /// Names of packages (with versions), suites and architectures have these characters only.
@@ -225,11 +224,6 @@ fn mmdebstrap(
         true => Ok(()),
         false => Err(Errors(errors)),
     }
-}
-
-fn check_tools() -> Result<(), RootError> {
-    tool(TOOL, "unpacks packages", "mmdebstrap")?;
-    dpkg_deb().map(|_| ())
 }
 
 /// A program of the host.

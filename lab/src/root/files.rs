@@ -158,6 +158,18 @@ fn escaped(name: &OsStr) -> String {
     name.as_bytes().escape_ascii().to_string()
 }
 
+/// Names of the files in folders of a root, which `folders` separates by colons.
+pub(crate) fn names(root: &Path, folders: &str) -> Vec<String> {
+    let entries = folders.split(':').filter_map(|folder| {
+        let inner = inside(root, &Path::new(folder).join("name")).ok()?;
+        fs::read_dir(inner.parent()?).ok()
+    });
+    let names = entries.flatten().filter_map(Result::ok);
+    names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
+}
+
 /// SHA-256 of all that can be read, hexadecimal.
 pub(super) fn sha256(mut from: impl io::Read) -> io::Result<String> {
     struct Digesting(Sha256);

@@ -9,13 +9,14 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use hps_sim_core::host;
 use serde_json::Value;
 use tar::{Archive, Entry, EntryType};
 
 use super::debian::tool;
 use super::files::{inside, sha256};
 use super::lock::{Lock, SourceKind};
-use super::{RootError, remove};
+use super::{RootError, clear};
 
 /// Names of files that remove those of lower layers.
 const WHITEOUT: &[u8] = b".wh.";
@@ -130,10 +131,7 @@ fn blob(layout: &Path, described: &Value) -> Result<PathBuf, RootError> {
 }
 
 fn json(file: &Path) -> Result<Value, RootError> {
-    let mut bytes = Vec::new();
-    File::open(file)
-        .and_then(|opened| opened.take(LONGEST).read_to_end(&mut bytes))
-        .map_err(RootError::reading(file))?;
+    let bytes = host::read_file(file, LONGEST).map_err(RootError::reading(file))?;
     serde_json::from_slice(&bytes).map_err(|cause| bad(file, cause.to_string()))
 }
 
@@ -198,16 +196,6 @@ fn remove_lower(root: &Path, path: &Path) -> io::Result<()> {
     }
     match fs::read_dir(folder) {
         Ok(mut entries) => entries.try_for_each(|entry| clear(&entry?.path())),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(cause),
-    }
-}
-
-/// Removes whatever has a name.
-fn clear(place: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(place) {
-        Ok(about) if about.is_dir() => remove(place).map_err(io::Error::other),
-        Ok(_) => fs::remove_file(place),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(cause) => Err(cause),
     }

@@ -1,10 +1,10 @@
 //! Lock files of roots.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use hps_sim_core::host;
 use hps_workloads::sha256_hex;
 use serde::{Deserialize, Serialize};
 
@@ -142,12 +142,10 @@ fn bytes(file: &Path) -> std::io::Result<Vec<u8>> {
         .custom_flags(flags.bits().cast_signed())
         .open(file)?;
     let about = opened.metadata()?;
-    if !about.is_file() || about.len() > LONGEST {
-        return Err(std::io::Error::other("no regular file of up to 16 MiB"));
+    if !about.is_file() {
+        return Err(std::io::Error::other("no regular file"));
     }
-    let mut bytes = Vec::new();
-    opened.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    host::read_to_end(opened, LONGEST)
 }
 
 /// The packages that the database of dpkg in an image names as installed, by name.

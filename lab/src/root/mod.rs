@@ -14,7 +14,7 @@ mod settle;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) use files::contents;
+pub(crate) use files::{contents, names};
 
 pub use debian::{Order, Remade};
 pub use files::{Difference, What};
@@ -23,7 +23,7 @@ pub use lock::{Lock, Package, SourceKind, lock_digest};
 /// The file in a root that says what the root is made of.
 pub const LOCK: &str = "hps-root.json";
 /// The file in a root that lists its files: digest, mode, name.
-pub const FILES: &str = "hps-root.files";
+const FILES: &str = "hps-root.files";
 
 /// Why a root cannot be made or read.
 #[derive(Debug, thiserror::Error)]
@@ -219,11 +219,16 @@ fn in_place<T>(
     made
 }
 
-fn remove(folder: &Path) -> Result<(), RootError> {
-    match std::fs::remove_dir_all(folder) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-            Err(RootError::writing(folder)(cause))
-        }
-        _ => Ok(()),
+fn remove(place: &Path) -> Result<(), RootError> {
+    clear(place).map_err(RootError::writing(place))
+}
+
+/// Removes whatever has a name: a folder with all that lies in it, a file, a link, or nothing.
+fn clear(place: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(place) {
+        Ok(about) if about.is_dir() => std::fs::remove_dir_all(place),
+        Ok(_) => std::fs::remove_file(place),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(cause),
     }
 }

@@ -64,12 +64,7 @@ pub(super) fn debian(
         "var/log/alternatives.log",
         "var/log/apt",
     ] {
-        let place = place(root, name)?;
-        match fs::symlink_metadata(&place).is_ok_and(|about| about.is_dir()) {
-            true => remove(&place)?,
-            // Many roots lack it.
-            false => drop(fs::remove_file(&place)),
-        }
+        remove(&place(root, name)?)?;
     }
     let devices = place(root, "dev")?;
     fs::create_dir(&devices).map_err(RootError::writing(&devices))

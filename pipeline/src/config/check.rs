@@ -3,10 +3,11 @@
 use super::branch::{BranchConfig, Predictor};
 use super::chip::ChipConfig;
 use super::counters::CountersConfig;
-use super::error::{Violation, edit_distance};
+use super::error::Violation;
 use super::memory::L1dWrite;
 use super::sections::{AddressGeneration, MachineConfig, MemDep, Scheduling, Slotting};
 use super::units::UnitsConfig;
+use hps_sim_core::asm::edit_distance;
 use hps_sim_core::inst::Op;
 use hps_sim_core::isa::Isa;
 

@@ -2,6 +2,7 @@
 
 use super::locate::{LineColumn, line_column, locate};
 use super::sections::MachineConfig;
+use hps_sim_core::asm::edit_distance;
 use std::fmt;
 use thiserror::Error;
 
@@ -193,21 +194,4 @@ fn elsewhere(found: &str) -> String {
     } else {
         format!(" (there is {})", homes.join(", "))
     }
-}
-
-/// Levenshtein distance in bytes.
-pub(super) fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (diagonal + usize::from(x != y))
-                .min(above + 1)
-                .min(row[j] + 1);
-            diagonal = above;
-        }
-    }
-    row[b.len()]
 }

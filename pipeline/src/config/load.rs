@@ -1,8 +1,9 @@
 //! Reading and writing machine descriptions; the presets.
 
-use super::error::{ConfigError, edit_distance, place_in, syntax};
+use super::error::{ConfigError, place_in, syntax};
 use super::node::{KeyDoc, Node, Place, dialect};
 use super::sections::{MachineConfig, MachinePatch};
+use hps_sim_core::asm::edit_distance;
 use std::path::Path;
 
 /// The presets: name and text.

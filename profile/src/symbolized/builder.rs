@@ -83,7 +83,7 @@ impl Builder {
         id
     }
 
-    /// The id of the instruction `(address, disepc)` with its frames, innermost first. A location
+    /// The id of the instruction `(address, disepc)` of a program with its frames, innermost first. A location
     /// is known by its address: the frames of the first call are kept.
     ///
     /// # Panics
@@ -120,6 +120,11 @@ impl Builder {
             frames,
         });
         id
+    }
+
+    /// Locations that come from now on are of another program: its addresses have names of their own.
+    pub fn begin_program(&mut self) {
+        self.locations.clear();
     }
 
     /// The location that stands for calls that a stack leaves out: its function is [`DEEPER`].

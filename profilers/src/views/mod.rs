@@ -14,7 +14,7 @@ pub use functions::{FunctionMap, FunctionTime, functions};
 pub use levels::{Level, Levels, Member, Members};
 pub use lines::{LineTime, lines};
 pub use objects::{ObjectTime, objects};
-pub use symbolized::{MOST_FRAMES, ThreadNames, symbolized, symbolized_weights};
+pub use symbolized::{MOST_FRAMES, Named, ThreadNames, symbolized, symbolized_weights};
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Depth, FunctionMap};
 use crate::beat::Key;
-use crate::contexts::{ContextTree, Entered, NodeId};
+use crate::contexts::{ContextTree, Entered, Node, NodeId};
 use crate::oracle::{ExactProfile, Row, RowKey, STATES};
 use crate::timeline::Timeline;
 
@@ -24,25 +24,38 @@ pub const MOST_FRAMES: usize = 1_000_000;
 /// Names of threads by their numbers. Threads without one have the program's.
 pub type ThreadNames = BTreeMap<u32, String>;
 
-/// The profile of a run: for each instruction in its calling context the cycles, how often it committed, the
-/// cycles by state, and the cycles in which it had met each event. Threads are told apart if there are several.
+/// The exact profile of a program of a run, with its names.
+#[derive(Clone, Copy)]
+pub struct Named<'a> {
+    /// The profile.
+    pub exact: &'a ExactProfile,
+    /// Names of the program's code.
+    pub symbols: &'a Symbols,
+    /// Functions of the program.
+    pub map: &'a FunctionMap,
+    /// Path of the program's file, and the number of its process, in a profile of several programs.
+    pub process: Option<(&'a str, u32)>,
+}
+
+/// The profile of a run, of one of its programs or of several: for each instruction in its calling context the cycles, how often it committed, the
+/// cycles by state, and the cycles in which it had met each event. Threads are told apart if there are several. Those of
+/// several programs have the numbers of their processes behind their names.
 ///
 /// Stacks are cut at the depth at which all of them have `most_frames` together, and a note says so. The profile needs
 /// [rows of all contexts](crate::Detail::Rows).
 #[must_use]
 pub fn symbolized(
     header: Header,
-    (exact, most_frames): (&ExactProfile, usize),
-    symbols: &Symbols,
-    map: &FunctionMap,
+    (programs, most_frames): (&[Named<'_>], usize),
     threads: &ThreadNames,
     timeline: Option<&Timeline>,
 ) -> SymbolizedProfile {
-    let parts = u32::try_from(exact.units_per_cycle).unwrap_or(u32::MAX);
+    let parts = programs.first().map_or(1, |one| one.exact.units_per_cycle);
+    let parts = u32::try_from(parts).unwrap_or(u32::MAX);
     let cycles = |name: &str| Column::new(name, "cycles").in_parts_of(parts);
-    let met: BTreeSet<EventSet> = exact
-        .rows
+    let met: BTreeSet<EventSet> = programs
         .iter()
+        .flat_map(|one| &one.exact.rows)
         .flat_map(|row| &row.cells)
         .map(|&(_, events, _)| events)
         .collect();
@@ -57,17 +70,41 @@ pub fn symbolized(
             .iter()
             .map(|(_, name)| cycles(&format!("{name}_cycles"))),
     );
-    let program = header.program.rsplit('/').next().unwrap_or("").to_owned();
+    let first = header.program.clone();
+    let mut builder = Builder::new(header, columns);
+    for program in programs {
+        builder.begin_program();
+        let path = program.process.map_or(&*first, |(path, _)| path);
+        let name = path.rsplit('/').next().unwrap_or("").to_owned();
+        let most_frames = most_frames / programs.len();
+        builder = add(builder, program, (&name, threads), &events, most_frames);
+    }
+    if let Some(timeline) = timeline {
+        add_series(&mut builder, timeline);
+    }
+    builder.build()
+}
+
+/// Adds the rows of a program, whose stacks have at most so many frames together.
+fn add(
+    builder: Builder,
+    program: &Named<'_>,
+    (name, threads): (&str, &ThreadNames),
+    events: &[(EventSet, &str)],
+    most_frames: usize,
+) -> Builder {
+    let exact = program.exact;
     let mut names = Names {
-        builder: Builder::new(header, columns),
-        symbols,
-        map,
+        builder,
+        symbols: program.symbols,
+        map: program.map,
+        is_own: program.process.is_none(),
         known: FxHashMap::default(),
     };
     let depth = Depth::that_fits(&exact.contexts, |depth| {
         has_at_most(exact, depth, most_frames)
     });
-    let mut of_thread = ThreadsOf::new(&exact.contexts, threads, program);
+    let mut of_thread = ThreadsOf::new(&exact.contexts, threads, (name, program.process));
     // Rows of a context follow each other.
     let (mut sites_of, mut sites) = (None, Vec::new());
     for row in &exact.rows {
@@ -86,7 +123,7 @@ pub fn symbolized(
         }
         stack.extend_from_slice(&sites);
         let thread = of_thread.of(&mut names.builder, kept);
-        names.builder.add(thread, &stack, &values(row, &events));
+        names.builder.add(thread, &stack, &values(row, events));
     }
     let mut builder = names.builder;
     if let Some((kept, deepest)) = depth.cut_at() {
@@ -95,10 +132,7 @@ pub fn symbolized(
              {DEEPER}, and the innermost function"
         ));
     }
-    if let Some(timeline) = timeline {
-        add_series(&mut builder, timeline);
-    }
-    builder.build()
+    builder
 }
 
 /// Whether all stacks have at most this many frames together.
@@ -121,19 +155,24 @@ fn has_at_most(exact: &ExactProfile, depth: &Depth, most: usize) -> bool {
 
 /// The thread of each context.
 struct ThreadsOf<'a> {
-    /// By context; none if all are of one thread.
+    /// By context; none if all are of one thread of one program.
     numbers: Vec<u32>,
     names: &'a ThreadNames,
     program: String,
+    /// The number of the process, if there are several programs.
+    process: Option<u32>,
     ids: FxHashMap<u32, ThreadId>,
 }
 
 impl ThreadsOf<'_> {
-    fn new<'a>(contexts: &ContextTree, names: &'a ThreadNames, program: String) -> ThreadsOf<'a> {
+    fn new<'a>(
+        contexts: &ContextTree,
+        names: &'a ThreadNames,
+        (program, process): (&str, Option<(&str, u32)>),
+    ) -> ThreadsOf<'a> {
         let nodes = contexts.nodes();
-        let has_several = nodes
-            .iter()
-            .any(|node| matches!(node.entered, Entered::Thread(_)));
+        let is_of_other = |node: &Node| matches!(node.entered, Entered::Thread(_));
+        let has_several = process.is_some() || nodes.iter().any(is_of_other);
         let mut numbers: Vec<u32> = Vec::new();
         // Each node lies behind the one around it.
         for node in nodes.iter().filter(|_| has_several) {
@@ -146,7 +185,8 @@ impl ThreadsOf<'_> {
         ThreadsOf {
             numbers,
             names,
-            program,
+            program: program.to_owned(),
+            process: process.map(|(_, pid)| pid),
             ids: FxHashMap::default(),
         }
     }
@@ -154,9 +194,15 @@ impl ThreadsOf<'_> {
     fn of(&mut self, builder: &mut Builder, node: NodeId) -> Option<ThreadId> {
         let &number = self.numbers.get(node.index())?;
         let id = self.ids.entry(number).or_insert_with(|| {
+            let own = self.names.get(&number);
+            let name = match self.process {
+                None => own.unwrap_or(&self.program).clone(),
+                // The last program of a process has named its threads.
+                Some(pid) => format!("{} ({pid})", self.program),
+            };
             builder.thread(Thread {
                 id: u64::from(number),
-                name: self.names.get(&number).unwrap_or(&self.program).clone(),
+                name,
             })
         });
         Some(*id)
@@ -179,6 +225,7 @@ pub fn symbolized_weights(
         builder: Builder::new(header, vec![column]),
         symbols,
         map,
+        is_own: true,
         known: FxHashMap::default(),
     };
     for (key, weight) in weights {
@@ -208,6 +255,8 @@ struct Names<'a> {
     builder: Builder,
     symbols: &'a Symbols,
     map: &'a FunctionMap,
+    /// The program is the one that the profile names; functions of another one name its file.
+    is_own: bool,
     known: FxHashMap<(u64, u32), LocationId>,
 }
 
@@ -236,7 +285,11 @@ impl Names<'_> {
         let symbol = found.and_then(|f| self.symbols.function_at(f.entry));
         let source = self.symbols.source_frames(pc);
         let outer = source.last();
-        let module = match self.symbols.other_object_at(pc) {
+        let object = match self.is_own {
+            true => self.symbols.other_object_at(pc),
+            false => self.symbols.object_at(pc),
+        };
+        let module = match object {
             Some(object) => {
                 let module = Module {
                     name: object.name().to_owned(),

@@ -7,7 +7,7 @@
 pub mod program;
 mod suggest;
 
-pub(crate) use suggest::nearest;
+pub use suggest::{edit_distance, nearest};
 
 use crate::inst::reg;
 use crate::inst::{Inst, Op};

@@ -50,6 +50,7 @@ pub(super) struct Layout {
     pub program_headers: ProgramHeaders,
     pub is_pie: bool,
     pub load_bias: u64,
+    pub align_bytes: u64,
     pub has_executable_stack: bool,
     pub lacking: Option<Lacking>,
     /// The path of the loader that a dynamic program asks for.
@@ -157,10 +158,11 @@ pub(super) fn parse(bytes: &[u8], file: &str, role: Role) -> Result<Layout, Load
     let headers = program_headers(bytes, &header, &check)?;
     check_kinds(&headers, &check)?;
     let page_bytes = OsInterface::Linux.page_bytes(isa);
+    let align_bytes = align_bytes(&headers, page_bytes);
     let load_bias = match role {
         _ if !is_pie => 0,
         Role::Program => layout::PIE_BASE,
-        Role::Interpreter => interpreter_base(&headers, page_bytes, &check)?,
+        Role::Interpreter => interpreter_base(&headers, align_bytes, &check)?,
     };
     let interpreter = match role {
         Role::Program => interpreter(bytes, &headers, &check)?,
@@ -181,6 +183,7 @@ pub(super) fn parse(bytes: &[u8], file: &str, role: Role) -> Result<Layout, Load
         },
         is_pie,
         load_bias,
+        align_bytes,
         lacking: lacking(bytes, &headers, isa),
         interpreter,
         has_executable_stack: headers.iter().any(|h| {
@@ -348,21 +351,29 @@ fn interpreter(
     }
 }
 
+/// Segments that are loaded.
+fn loaded(headers: &[ProgramHeader]) -> impl Iterator<Item = &ProgramHeader> {
+    headers
+        .iter()
+        .filter(|h| h.p_type == program_header::PT_LOAD)
+}
+
+/// Alignment of a load bias.
+fn align_bytes(headers: &[ProgramHeader], page_bytes: u64) -> u64 {
+    const MAX_ALIGN: u64 = 1 << 21;
+    let align = loaded(headers).map(|h| h.p_align);
+    let align = align.filter(|a| a.is_power_of_two()).max();
+    align.unwrap_or(0).clamp(page_bytes, MAX_ALIGN)
+}
+
 /// Load bias of a loader: it ends where `mmap` begins to hand out addresses.
 fn interpreter_base(
     headers: &[ProgramHeader],
-    page_bytes: u64,
+    align: u64,
     check: &Check<'_>,
 ) -> Result<u64, LoadError> {
-    const MAX_ALIGN: u64 = 1 << 21;
-    let loaded = || {
-        headers
-            .iter()
-            .filter(|h| h.p_type == program_header::PT_LOAD)
-    };
-    let end = loaded().map(|h| h.p_vaddr.saturating_add(h.p_memsz)).max();
-    let align = loaded().map(|h| h.p_align).filter(|a| a.is_power_of_two());
-    let align = align.max().unwrap_or(0).clamp(page_bytes, MAX_ALIGN);
+    let end = loaded(headers).map(|h| h.p_vaddr.saturating_add(h.p_memsz));
+    let end = end.max();
     let most = layout::MMAP_TOP - layout::MMAP_FLOOR;
     match end {
         Some(end) if end <= most => {

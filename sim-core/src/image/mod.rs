@@ -166,6 +166,8 @@ pub struct ProgramImage {
     pub is_pie: bool,
     /// What was added to the addresses of the file.
     pub load_bias: u64,
+    /// Alignment of `load_bias`, in bytes.
+    align_bytes: u64,
     /// The file asks for a stack whose content can be executed (`PT_GNU_STACK` with `PF_X`).
     pub has_executable_stack: bool,
     /// Extensions that the file says it is built for and that do not exist here. A part of the program may use them
@@ -274,6 +276,7 @@ impl ProgramImage {
             program_headers: layout.program_headers,
             is_pie: layout.is_pie,
             load_bias: layout.load_bias,
+            align_bytes: layout.align_bytes,
             has_executable_stack: layout.has_executable_stack,
             lacking: layout.lacking,
             interpreter: layout.interpreter,
@@ -281,6 +284,52 @@ impl ProgramImage {
             symbols,
             bytes,
             is_of_host: false,
+        })
+    }
+
+    /// The program with its addresses `bias` bytes behind those that its file says, or a little less, as its alignment
+    /// wants it. A program with fixed addresses stays where it is.
+    #[must_use]
+    pub(crate) fn at(self: &Arc<Self>, bias: u64) -> Arc<ProgramImage> {
+        let bias = bias - bias % self.align_bytes;
+        if !self.is_pie || bias == self.load_bias {
+            return Arc::clone(self);
+        }
+        let moved = |addr: u64| addr.wrapping_sub(self.load_bias).wrapping_add(bias);
+        let segments = self.segments.iter().map(|segment| Segment {
+            addr: moved(segment.addr),
+            ..segment.clone()
+        });
+        let segments: Vec<Segment> = segments.collect();
+        let headers = self.program_headers;
+        let files = match self.is_of_host {
+            true => DebugFiles::beside(Path::new(&self.name)),
+            false => DebugFiles::default(),
+        };
+        Arc::new(ProgramImage {
+            name: self.name.clone(),
+            isa: self.isa,
+            os: self.os,
+            entry: moved(self.entry),
+            global_pointer: self.global_pointer,
+            program_headers: ProgramHeaders {
+                addr: match headers.addr {
+                    0 => 0,
+                    addr => moved(addr),
+                },
+                ..headers
+            },
+            is_pie: self.is_pie,
+            load_bias: bias,
+            align_bytes: self.align_bytes,
+            has_executable_stack: self.has_executable_stack,
+            lacking: self.lacking.clone(),
+            interpreter: self.interpreter.clone(),
+            hash: self.hash.clone(),
+            symbols: lazy_symbols(&self.name, &self.bytes, (bias, &segments), files),
+            segments,
+            bytes: Arc::clone(&self.bytes),
+            is_of_host: self.is_of_host,
         })
     }
 
@@ -334,6 +383,7 @@ impl ProgramImage {
             program_headers: ecoff::Layout::PROGRAM_HEADERS,
             is_pie: false,
             load_bias: 0,
+            align_bytes: 1,
             has_executable_stack: false,
             lacking: None,
             interpreter: None,

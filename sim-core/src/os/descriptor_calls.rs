@@ -160,19 +160,19 @@ impl Linux {
         }
     }
 
-    /// `FIOASYNC` of what could send signals when there is something to read. Nothing is sent.
+    /// `FIOASYNC`: descriptors of all kinds can be told to send no signals when there is something to read (Linux
+    /// `fs/ioctl.c`), only some can be told to send them. None are sent.
     fn set_async(&mut self, mem: &Memory, fd: u64, argument: u64) -> Result<u64, Errno> {
-        let is_wanted = mem.read::<4>(argument)? != 0;
+        if mem.read::<4>(argument)? == 0 {
+            return Ok(0);
+        }
         let kind = &self.files.get(fd)?.kind;
-        if !kind.is_fifo() && !matches!(kind, Kind::Socket(_)) {
+        if !kind.is_fifo() && !matches!(kind, Kind::Socket(_) | Kind::Inotify(_)) {
             return Err(Errno::ENOTTY);
         }
-        if is_wanted {
-            self.run.warnings.once(
-                "no SIGIO is sent when a socket or a pipe becomes readable (FIOASYNC), since signal-driven input is not \
-                 simulated",
-            );
-        }
+        self.run.warnings.once(
+            "no SIGIO is sent when a descriptor becomes readable (FIOASYNC), since signal-driven input is not simulated",
+        );
         Ok(0)
     }
 }

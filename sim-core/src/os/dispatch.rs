@@ -133,10 +133,15 @@ impl Linux {
             // Signals wait until it is back.
             return Served::GivesUp;
         }
-        match (self.end_call(thread, mem), program) {
-            (SyscallResult::Continue, Some(program)) => Served::Executes(program),
-            (SyscallResult::Continue, None) if yields => Served::GivesUp,
-            (result, _) => result.into(),
+        if let Some(program) = program
+            && self.run.stop.is_none()
+        {
+            // Signals that are pending find the actions of the new program.
+            return Served::Executes(program);
+        }
+        match self.end_call(thread, mem) {
+            SyscallResult::Continue if yields => Served::GivesUp,
+            result => result.into(),
         }
     }
 

@@ -129,6 +129,7 @@ impl Linux {
             attributes: self.attributes.clone(),
             limits: self.limits.clone(),
             space: AddressSpace {
+                place: self.space.place,
                 heap: self.space.heap,
                 mappings: self.space.mappings.detached(),
                 locks: self.space.locks.clone(),

@@ -12,7 +12,6 @@ use super::abi::OpenFlags;
 use super::descriptors::{Descriptors, Kind};
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
-use super::gate::DescriptorKind;
 use super::kinds::Operations;
 use super::outcome::Outcome;
 use super::readiness::{POLLERR, POLLHUP, Wait};
@@ -165,9 +164,13 @@ impl Linux {
         let slot = self.files.slot(fd)?;
         let kind = &self.files.get(fd)?.kind;
         let nests = matches!(kind, Kind::Epoll(_));
-        match kind.role(true) {
-            _ if matches!(kind, Kind::Place(_)) => return Err(Errno::EBADF),
-            DescriptorKind::File | DescriptorKind::MadeUp => return Err(Errno::EPERM),
+        match kind {
+            Kind::Place(_) => return Err(Errno::EBADF),
+            Kind::File(_)
+            | Kind::Directory(_)
+            | Kind::Device(_)
+            | Kind::MadeText(_)
+            | Kind::MadeFolder(_) => return Err(Errno::EPERM),
             _ => {}
         }
         let is_itself = self.files.slot(epfd)? == slot;

@@ -7,8 +7,9 @@ use super::errno::Errno;
 use super::file_mappings::{FileMappings, MappedFile};
 use super::memory_locks::Locks;
 use super::procfs::Device;
+use crate::image::ProgramImage;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
-use crate::process::layout;
+use crate::process::{Placement, layout};
 use crate::symbols::Recorder;
 
 const PROT_READ: u64 = 1;
@@ -66,15 +67,18 @@ impl Pages {
 /// Ranges in the memory of a process. A child that borrows the memory borrows them, too.
 #[derive(Clone, Debug)]
 pub(super) struct AddressSpace {
+    pub place: Placement,
     pub heap: Heap,
     pub mappings: FileMappings,
     pub locks: Locks,
 }
 
 impl AddressSpace {
-    /// The address space of a new program, whose heap begins at `heap_start` and whose code is recorded there.
-    pub(super) fn new(heap_start: u64, code: Recorder) -> AddressSpace {
+    /// The address space of a new program whose areas lie in their places, whose heap begins at `heap_start`, and whose
+    /// code is recorded by `code`.
+    pub(super) fn new(heap_start: u64, place: Placement, code: Recorder) -> AddressSpace {
         AddressSpace {
+            place,
             heap: Heap {
                 start: heap_start,
                 end: heap_start,
@@ -99,6 +103,17 @@ impl Heap {
 }
 
 impl Linux {
+    /// Places for the areas of a program that begins.
+    pub(crate) fn draw_placement(&mut self, image: &ProgramImage) -> Placement {
+        Placement::draw(self.run.addresses.as_mut(), image)
+    }
+
+    /// A program begins whose heap begins at `heap_start`: its address space has nothing else yet.
+    pub(crate) fn begin_space(&mut self, heap_start: u64, place: Placement) {
+        let recorder = self.space.mappings.code.clone();
+        self.space = AddressSpace::new(heap_start, place, recorder);
+    }
+
     pub(super) fn pages(&self) -> Pages {
         Pages(self.abi.page_bytes())
     }
@@ -161,7 +176,7 @@ impl Linux {
         {
             return Err(Errno::EOVERFLOW);
         }
-        let addr = choose_address(mem, pages, hint, len, flags)?;
+        let addr = self.choose_address(mem, hint, len, flags)?;
         let is_locked = flags.locked || self.space.locks.future;
         if is_locked {
             self.check_lock_of_mapping(len, flags.locked)?;
@@ -294,15 +309,16 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         if prot & GROWS != 0 {
-            const STACK: u64 = layout::STACK_TOP - layout::STACK_BYTES;
+            let top = self.space.place.stack_top;
+            let stack = top - layout::STACK_BYTES;
             if !mem.is_mapped(addr, 1) {
                 return Err(Errno::ENOMEM);
             }
-            let is_stack = (STACK..layout::STACK_TOP).contains(&addr);
+            let is_stack = (stack..top).contains(&addr);
             if prot & PROT_GROWSUP != 0 || !is_stack {
                 return Err(Errno::EINVAL);
             }
-            addr = STACK;
+            addr = stack;
         }
         let len = pages.range(addr, end - addr)?;
         if !mem.is_mapped(addr, len) {
@@ -370,7 +386,7 @@ impl Linux {
         if !has(MAYMOVE) {
             return Err(Errno::ENOMEM);
         }
-        let target = find_gap(mem, new_len)?;
+        let target = self.find_gap(mem, new_len)?;
         self.move_pages(mem, old, old_len, target, new_len, perm)?;
         self.keep_old(mem, has(DONTUNMAP), old, old_len, target, perm)
     }
@@ -433,6 +449,44 @@ impl Linux {
         }
         Ok(target)
     }
+
+    fn choose_address(
+        &self,
+        mem: &Memory,
+        hint: u64,
+        len: u64,
+        flags: MapFlags,
+    ) -> Result<u64, Errno> {
+        let pages = self.pages();
+        if flags.fixed {
+            if !pages.is_aligned(hint) {
+                return Err(Errno::EINVAL);
+            }
+            if !layout::is_guest_range(hint, len) {
+                return Err(if hint < layout::LOWEST {
+                    Errno::EPERM
+                } else {
+                    Errno::ENOMEM
+                });
+            }
+            if flags.no_replace && !mem.is_free(hint, len) {
+                return Err(Errno::EEXIST);
+            }
+            return Ok(hint);
+        }
+        let hint = hint - hint % pages.0;
+        if hint != 0 && layout::is_guest_range(hint, len) && mem.is_free(hint, len) {
+            return Ok(hint);
+        }
+        self.find_gap(mem, len)
+    }
+
+    /// The highest free place for `len` bytes below the stack, or above it if there is none.
+    pub(super) fn find_gap(&self, mem: &Memory, len: u64) -> Result<u64, Errno> {
+        mem.find_gap(len, layout::MMAP_FLOOR, self.space.place.mmap_top)
+            .or_else(|| mem.find_gap(len, layout::HIGH, Memory::LIMIT))
+            .ok_or(Errno::ENOMEM)
+    }
 }
 
 /// Huge pages exist where a program may ask for them, but none is set aside.
@@ -445,43 +499,6 @@ fn check_huge(flags: MapFlags) -> Result<(), Errno> {
     } else {
         Errno::EINVAL
     })
-}
-
-fn choose_address(
-    mem: &Memory,
-    pages: Pages,
-    hint: u64,
-    len: u64,
-    flags: MapFlags,
-) -> Result<u64, Errno> {
-    if flags.fixed {
-        if !pages.is_aligned(hint) {
-            return Err(Errno::EINVAL);
-        }
-        if !layout::is_guest_range(hint, len) {
-            return Err(if hint < layout::LOWEST {
-                Errno::EPERM
-            } else {
-                Errno::ENOMEM
-            });
-        }
-        if flags.no_replace && !mem.is_free(hint, len) {
-            return Err(Errno::EEXIST);
-        }
-        return Ok(hint);
-    }
-    let hint = hint - hint % pages.0;
-    if hint != 0 && layout::is_guest_range(hint, len) && mem.is_free(hint, len) {
-        return Ok(hint);
-    }
-    find_gap(mem, len)
-}
-
-/// The highest free place for `len` bytes below the stack, or above it if there is none.
-pub(super) fn find_gap(mem: &Memory, len: u64) -> Result<u64, Errno> {
-    mem.find_gap(len, layout::MMAP_FLOOR, layout::MMAP_TOP)
-        .or_else(|| mem.find_gap(len, layout::HIGH, Memory::LIMIT))
-        .ok_or(Errno::ENOMEM)
 }
 
 /// Maps pages as those of the range `model` are mapped: as a reservation if there is one.

@@ -108,7 +108,7 @@ use self::streams::Which;
 use self::threads::Threads;
 use self::timers::Timers;
 use crate::image::{Isa, LoadError};
-use crate::process::{ProcessConfig, Thread};
+use crate::process::{Placement, ProcessConfig, Thread};
 use crate::symbols::Recorder;
 
 pub(crate) use self::control::ThreadAttributes;
@@ -276,8 +276,8 @@ impl std::fmt::Debug for Linux {
 }
 
 impl Linux {
-    /// The operating system of a process whose name is `name` and whose heap begins at
-    /// `heap_start`, with the calls of `interface` on `isa`.
+    /// The operating system of a process whose name is `name`, with the calls of `interface` on `isa`. Its address space is
+    /// empty.
     ///
     /// # Errors
     /// [`LoadError::Config`] if the root is not a folder that can be read.
@@ -286,7 +286,6 @@ impl Linux {
         interface: OsInterface,
         config: &ProcessConfig,
         name: &str,
-        heap_start: u64,
     ) -> Result<Linux, LoadError> {
         let abi = interface.abi(isa);
         let tree = Tree::new(config)?;
@@ -319,7 +318,7 @@ impl Linux {
             credentials: Credentials::of(config.owner),
             attributes: Attributes::default(),
             limits: Limits::new(abi, config.open_files_limit),
-            space: AddressSpace::new(heap_start, recorder),
+            space: AddressSpace::new(0, Placement::default(), recorder),
             signals: Signals::default(),
             threads: Threads::new(config.threads),
             timers: Timers::of_process(PID),

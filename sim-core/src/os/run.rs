@@ -22,6 +22,8 @@ pub(super) struct Run {
     pub listings: Listings,
     pub refusals: Refusals,
     pub random: Random,
+    /// Draws the addresses of each program that begins; `None`: they are fixed.
+    pub addresses: Option<Random>,
     pub warnings: Warnings,
     /// The most that may be put out, and what is left of it, in bytes.
     pub output_limit: Option<u64>,
@@ -40,6 +42,7 @@ impl Run {
             listings: Listings::default(),
             refusals: Refusals::default(),
             random: Random::new(config.seed),
+            addresses: config.address_seed.map(Random::new),
             warnings: Warnings::default(),
             output_limit: config.output_limit_bytes,
             output_left: config.output_limit_bytes,
@@ -57,6 +60,7 @@ impl Run {
             listings: self.listings.clone(),
             refusals: self.refusals.clone(),
             random: self.random.clone(),
+            addresses: self.addresses.clone(),
             warnings: self.warnings.copy(),
             output_limit: self.output_limit,
             output_left: self.output_left,

@@ -7,6 +7,7 @@ use super::outcome::{Outcome, Unserved};
 use super::record::{Record, read_words, write_optional};
 use super::threads::WaitFor;
 use crate::memory::{Memory, PAGE_SIZE};
+use crate::process::VDSO_NAME;
 
 /// The date on which a run begins unless another one is asked for, in seconds since 1970: 2026-01-01 00:00:00 UTC.
 pub const EPOCH_SECONDS: u64 = 1_767_225_600;
@@ -143,31 +144,53 @@ impl Linux {
     }
 
     /// `clock_settime`: only the date can be set, by a process that may.
-    pub(super) fn clock_settime(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn clock_settime(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         const REALTIME: u32 = 0;
         if a[0] as u32 != REALTIME {
             return Err(Errno::EINVAL);
         }
         let date_ns = read_duration(mem, a[1])?;
-        self.set_date(date_ns)
+        self.set_date(mem, date_ns)
     }
 
     /// `settimeofday`.
-    pub(super) fn settimeofday(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn settimeofday(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let date_ns = match a[0] {
             0 => self.time.start_ns + self.time.now_ns,
             at => TimeFormat::Microseconds.read(mem, at)?,
         };
-        self.set_date(date_ns)
+        self.set_date(mem, date_ns)
     }
 
-    fn set_date(&mut self, date_ns: u64) -> Result<u64, Errno> {
+    fn set_date(&mut self, mem: &mut Memory, date_ns: u64) -> Result<u64, Errno> {
         if !self.may(capability::SYS_TIME) {
             return Err(Errno::EPERM);
         }
         // A date before the start of the run's own clock cannot be told.
         self.time.start_ns = date_ns.checked_sub(self.time.now_ns).ok_or(Errno::EINVAL)?;
+        self.show_date(mem);
         Ok(0)
+    }
+
+    /// The date at which simulated time is 0, in nanoseconds since 1970.
+    pub(crate) fn date_at_start_ns(&self) -> u64 {
+        self.time.start_ns
+    }
+
+    /// Tells the vDSO the date at which simulated time is 0.
+    pub(crate) fn show_date(&self, mem: &mut Memory) {
+        if let Some(at) = self.vdso_data() {
+            // The page is there, unless the program has unmapped it.
+            let _ = mem.write_bytes_forced(at, &self.time.start_ns.to_le_bytes());
+        }
+    }
+
+    /// The vDSO's page of data, if the program has a vDSO.
+    pub(super) fn vdso_data(&self) -> Option<u64> {
+        let started = self.program.started.as_ref()?;
+        let mut names = started.loaded.iter().map(|loaded| &loaded.path[..]);
+        let has_vdso = names.any(|name| name == VDSO_NAME.as_bytes());
+        has_vdso.then_some(self.space.place.vdso)
     }
 
     /// The clock with a number.

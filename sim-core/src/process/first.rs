@@ -35,7 +35,7 @@ impl FirstProgram {
             scratch: None,
             ..config.clone()
         };
-        let mut os = Linux::new(Isa::Riscv64, OsInterface::Linux, &looks, name, 0)?;
+        let mut os = Linux::new(Isa::Riscv64, OsInterface::Linux, &looks, name)?;
         let mut given = Given::of(config, &config.args)?;
         let mut env = config.env.iter();
         let path = env.find(|(name, _)| name == "PATH");

@@ -58,7 +58,7 @@ impl Guest {
                 file: self.image.name.clone(),
                 source,
             })?,
-            os: Box::new(Linux::new(self.image.isa, self.image.os, &nothing, "", 0)?),
+            os: Box::new(Linux::new(self.image.isa, self.image.os, &nothing, "")?),
             image: Arc::clone(&self.image),
             counters_before: GuestCounters::default(),
             reservations: Reservations::default(),

@@ -13,6 +13,7 @@
 //! 0x3_f000_0000  MMAP_TOP; below it the loader of a dynamic program
 //! 0x3_f400_0000  OBSERVER_BASE: code and memory of observers, up to OBSERVER_END
 //! 0x3_f800_0000  TRAMPOLINE: one page, the return from signal handlers
+//! 0x3_f801_0000  VDSO: a page of data and the code of the kernel for dynamic programs
 //! 0x3_ff7f_f000  the stack, 8 MiB, growing down from STACK_TOP
 //! 0x3_ffff_f000  STACK_TOP
 //! 0x4_0000_0000  the end of the window of memory's fast path; nothing is mapped up to HIGH
@@ -20,6 +21,9 @@
 //!                of any fixed address
 //! 0x80_0000_0000 the end
 //! ```
+//!
+//! A seed moves position-independent images and heaps up, and the upper ends of `mmap` and of the stack down
+//! (`placement.rs`).
 
 /// The lowest address that can be mapped.
 pub const LOWEST: u64 = 0x1000;
@@ -43,6 +47,10 @@ pub const OBSERVER_BASE: u64 = 0x3_f400_0000;
 pub const OBSERVER_END: u64 = 0x3_f600_0000;
 /// The page that holds the return from signal handlers.
 pub const TRAMPOLINE: u64 = 0x3_f800_0000;
+/// The page of data in front of the vDSO, unless addresses are drawn by a seed.
+pub const VDSO: u64 = 0x3_f801_0000;
+/// The most that the vDSO takes with its page of data.
+pub const VDSO_BYTES: u64 = 0x1_0000;
 /// Name of the code of the page at [`TRAMPOLINE`], which no symbol of a program names.
 pub const SIGNAL_RETURN: &str = "[signal return]";
 

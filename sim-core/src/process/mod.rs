@@ -6,12 +6,14 @@ mod first;
 mod guest;
 pub mod layout;
 mod observed;
+mod placement;
 mod processes;
 mod reservations;
 mod scheduler;
 mod serializing;
 mod stack;
 mod thread;
+mod vdso;
 
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
@@ -33,12 +35,14 @@ pub use self::accounts::ProgramUsage;
 pub use self::events::{HardwareEvents, OfferedEvents};
 pub use self::first::{DEFAULT_PATH, FirstProgram};
 pub use self::guest::Guest;
+pub(crate) use self::placement::Placement;
 pub use self::serializing::{Alone, Done, Then};
 
 use self::accounts::Accounts;
 pub use self::reservations::Reservations;
 pub(crate) use self::stack::Given;
 pub use self::thread::Thread;
+pub(crate) use self::vdso::NAME as VDSO_NAME;
 
 /// Surroundings of a guest process. The default: no arguments, no environment, no files, empty input, discarded output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +66,9 @@ pub struct ProcessConfig {
     pub threads: ThreadRules,
     /// Seed of all randomness that the guest can see.
     pub seed: u64,
+    /// Seed by which the addresses of the program, its loader, heap, stack and mappings are drawn as Linux draws them;
+    /// `None`: they are the same in each run.
+    pub address_seed: Option<u64>,
     /// The most memory that the guest can have mapped, in bytes.
     pub memory_limit_bytes: u64,
     /// The most that the guest may write to streams and files together, in bytes; the run stops
@@ -100,6 +107,7 @@ impl Default for ProcessConfig {
             scratch: None,
             threads: ThreadRules::default(),
             seed: 0,
+            address_seed: None,
             memory_limit_bytes: Memory::DEFAULT_LIMIT_BYTES,
             output_limit_bytes: Some(1 << 30),
             file_limit_bytes: Some(1 << 34),
@@ -115,12 +123,12 @@ impl Default for ProcessConfig {
     }
 }
 
-/// The loader of a dynamic program, which Linux puts beside the program and starts.
+/// A file that Linux puts beside a dynamic program: the loader, which it starts, or the vDSO.
 #[derive(Clone, Debug)]
-pub(crate) struct Interpreter {
-    /// The loader.
+pub(crate) struct Loaded {
+    /// The file.
     pub image: Arc<ProgramImage>,
-    /// Path of the loader's file, as the guest sees it.
+    /// Path of the file, as the guest sees it; of the vDSO its name.
     pub path: Vec<u8>,
 }
 
@@ -188,9 +196,11 @@ impl Process {
     pub fn new(image: Arc<ProgramImage>, config: &ProcessConfig) -> Result<Process, LoadError> {
         let args = arguments(&image, config);
         let given = Given::of(config, &args)?;
-        let heap = heap_start(&image);
         let file_name = config.file_name.as_ref().unwrap_or(&args[0]);
-        let mut os = Linux::new(image.isa, image.os, config, file_name, heap)?;
+        let mut os = Linux::new(image.isa, image.os, config, file_name)?;
+        let place = os.draw_placement(&image);
+        let image = place.of_program(&image);
+        os.begin_space(heap_start(&image, place), place);
         if let Some(file_name) = &config.file_name {
             os.locate_first_program(file_name);
         }
@@ -201,7 +211,7 @@ impl Process {
             source,
         };
         let mut mem = Memory::new(config.memory_limit_bytes).map_err(memory_error)?;
-        let hart = lay_out((&image, interpreter), &given, &mut mem, &mut os)?;
+        let hart = lay_out((&image, interpreter), &given, place, &mut mem, &mut os)?;
         os.record_program(&image);
         let mut thread = Thread::first(hart);
         thread.name = os.first_name();
@@ -312,8 +322,9 @@ impl Process {
 /// Puts a program, and the loader that it asks for, into an empty memory. Returns the registers with which it begins. The
 /// operating system learns where its arguments lie.
 fn lay_out(
-    (image, interpreter): (&Arc<ProgramImage>, Option<Interpreter>),
+    (image, interpreter): (&Arc<ProgramImage>, Option<Loaded>),
     given: &Given,
+    place: Placement,
     mem: &mut Memory,
     os: &mut Linux,
 ) -> Result<Hart, LoadError> {
@@ -323,12 +334,21 @@ fn lay_out(
     };
     let page_bytes = image.os.page_bytes(image.isa);
     place_image(mem, image, page_bytes)?;
-    let loader = interpreter.as_ref().map(|loader| &*loader.image);
-    if let Some(loader) = loader {
-        place_image(mem, loader, page_bytes)?;
+    let interpreter = interpreter.map(|loader| Loaded {
+        image: place.of_loader(&loader.image),
+        ..loader
+    });
+    let vdso = interpreter.as_ref().and_then(|_| vdso::of(image, place));
+    if vdso.is_some() {
+        vdso::map_data(mem, place).map_err(memory_error)?;
+        write(mem, place.vdso, &os.date_at_start_ns().to_le_bytes(), image)?;
     }
-    let stack_bottom = align_down(layout::STACK_TOP - layout::STACK_BYTES, page_bytes);
-    let stack_end = layout::STACK_TOP.next_multiple_of(page_bytes);
+    let (loader, vdso_image) = (image_of(&interpreter), image_of(&vdso));
+    for loaded in [loader, vdso_image].into_iter().flatten() {
+        place_image(mem, loaded, page_bytes)?;
+    }
+    let stack_bottom = align_down(place.stack_top - layout::STACK_BYTES, page_bytes);
+    let stack_end = place.stack_top.next_multiple_of(page_bytes);
     let stack_perm = if image.has_executable_stack {
         Perm::RWX
     } else {
@@ -340,7 +360,7 @@ fn lay_out(
         .map_err(memory_error)?;
     write(mem, layout::TRAMPOLINE, os.trampoline(), image)?;
 
-    let stack = stack::build((image, loader), given, os);
+    let stack = stack::build((image, loader, vdso_image), given, place, os);
     write(mem, stack.pointer, &stack.bytes, image)?;
     let entry = loader.map_or(image.entry, |loader| loader.entry);
     let mut hart = Hart {
@@ -357,13 +377,17 @@ fn lay_out(
     os.abi().set_initial_registers(&mut hart, &start);
     os.set_started(Started {
         image: Arc::clone(image),
-        interpreter,
+        loaded: interpreter.into_iter().chain(vdso).collect(),
         stack: stack.pointer,
         arguments: stack.arguments,
         environment: stack.environment,
         auxiliary: stack.auxiliary,
     });
     Ok(hart)
+}
+
+fn image_of(loaded: &Option<Loaded>) -> Option<&ProgramImage> {
+    loaded.as_ref().map(|loaded| &*loaded.image)
 }
 
 /// The arguments with the program's name, without the folders of the host.
@@ -380,13 +404,13 @@ fn align_down(value: u64, unit: u64) -> u64 {
     value - value % unit
 }
 
-/// Start of the heap. Programs of OSF/1 take it for granted that the heap begins at the very end of the image; Linux
+/// Start of the heap of a program that lies in its place. Programs of OSF/1 take it for granted that the heap begins at the very end of the image; Linux
 /// tells them.
-fn heap_start(image: &ProgramImage) -> u64 {
+fn heap_start(image: &ProgramImage, place: Placement) -> u64 {
     let page_bytes = image.os.page_bytes(image.isa);
     match image.os {
         // Segments end below the end of memory, so this cannot overflow.
-        OsInterface::Linux => image.end().next_multiple_of(page_bytes),
+        OsInterface::Linux => image.end().next_multiple_of(page_bytes) + place.heap,
         OsInterface::Osf1 => image.end(),
     }
 }

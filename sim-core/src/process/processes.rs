@@ -38,7 +38,11 @@ impl Guest {
     fn turn_to(&mut self, pid: u32) -> Option<Box<Guest>> {
         let mut next = self.os.family.unpark(pid)?;
         self.os.write_back(&mut self.mem);
+        let date = next.os.date_at_start_ns();
         self.os.hand_over(&mut next.os);
+        if next.os.date_at_start_ns() != date {
+            next.os.show_date(&mut next.mem);
+        }
         let reserved = next.reservations.contents(&next.mem);
         match next.os.see_changes(&mut next.mem) {
             Changes::None => {}
@@ -111,7 +115,8 @@ impl Process {
     /// Runs another program in place of the own one. If it cannot for want of memory, the call fails.
     pub(super) fn execute(&mut self, execution: &Execution) {
         let guest = &mut self.guest;
-        let image = &execution.found.image;
+        let place = guest.os.draw_placement(&execution.found.image);
+        let image = &place.of_program(&execution.found.image);
         let limit = guest.os.limit_at_exec(&guest.mem);
         let mem = guest.os.family.new_memory(limit);
         let laid_out = mem
@@ -124,6 +129,7 @@ impl Process {
                 let hart = lay_out(
                     (image, interpreter),
                     &execution.given,
+                    place,
                     &mut mem,
                     &mut guest.os,
                 )?;
@@ -136,9 +142,8 @@ impl Process {
                 return;
             }
         };
-        guest
-            .os
-            .execute(&self.thread, &mut guest.mem, execution, heap_start(image));
+        guest.os.execute(&self.thread, &mut guest.mem, execution);
+        guest.os.begin_space(heap_start(image, place), place);
         mem::swap(&mut guest.mem, &mut mem);
         guest.os.family.keep_memory(mem);
         guest.image = image.clone();

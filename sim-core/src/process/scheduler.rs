@@ -229,7 +229,8 @@ impl Process {
             Served::Returns { .. } => SyscallResult::Continue,
             Served::Executes(execution) => {
                 self.execute(&execution);
-                SyscallResult::Continue
+                let served = self.resume();
+                return self.ends_or_goes_on(served);
             }
             Served::GivesUp => return Err(false),
             Served::Ends => return Err(true),

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{ProcessConfig, layout};
+use super::{Placement, ProcessConfig, layout};
 use crate::image::{LoadError, ProgramImage};
 use crate::os::{Linux, OsInterface};
 
@@ -27,6 +27,7 @@ mod at {
     pub const SECURE: u64 = 23;
     pub const RANDOM: u64 = 25;
     pub const EXECFN: u64 = 31;
+    pub const SYSINFO_EHDR: u64 = 33;
 }
 
 /// The initial stack.
@@ -45,6 +46,8 @@ pub(super) struct Stack {
 
 /// Strings collected from the top of the stack down.
 struct Strings {
+    /// The first address above the stack.
+    top: u64,
     /// The area's bytes in reverse order.
     reversed: Vec<u8>,
 }
@@ -58,7 +61,7 @@ impl Strings {
 
     /// The lowest address so far.
     fn start(&self) -> u64 {
-        layout::STACK_TOP - self.reversed.len() as u64
+        self.top - self.reversed.len() as u64
     }
 
     fn push_cstr(&mut self, text: &[u8]) -> u64 {
@@ -111,13 +114,17 @@ impl Given {
     }
 }
 
-/// The stack of a program, with the loader that it asks for.
-pub(super) fn build(
-    (image, loader): (&ProgramImage, Option<&ProgramImage>),
-    given: &Given,
-    os: &mut Linux,
-) -> Stack {
+/// A program, its loader, and its vDSO.
+type Images<'a> = (
+    &'a ProgramImage,
+    Option<&'a ProgramImage>,
+    Option<&'a ProgramImage>,
+);
+
+/// The stack of a program, with what Linux has put beside it.
+pub(super) fn build(images: Images<'_>, given: &Given, place: Placement, os: &mut Linux) -> Stack {
     let mut strings = Strings {
+        top: place.stack_top,
         reversed: vec![0; 8],
     };
     let file_name = strings.push_cstr(&given.file_name);
@@ -148,7 +155,7 @@ pub(super) fn build(
     words.extend(env.iter().rev());
     words.push(0);
     let words_before = words.len() as u64;
-    for (kind, value) in auxiliary((image, loader), os, file_name, random, platform) {
+    for (kind, value) in auxiliary(images, os, file_name, random, platform) {
         words.extend([kind, value]);
     }
 
@@ -168,7 +175,7 @@ pub(super) fn build(
 }
 
 fn auxiliary(
-    (image, loader): (&ProgramImage, Option<&ProgramImage>),
+    (image, loader, vdso): Images<'_>,
     os: &Linux,
     file_name: u64,
     random: u64,
@@ -179,7 +186,9 @@ fn auxiliary(
         return vec![(at::NULL, 0)];
     }
     let ids = os.ids().map(u64::from);
-    let mut entries = vec![
+    let vdso = vdso.map(|vdso| (at::SYSINFO_EHDR, vdso.load_bias));
+    let mut entries: Vec<(u64, u64)> = vdso.into_iter().collect();
+    entries.extend([
         (at::HWCAP, os.abi().hwcap()),
         (at::PAGESZ, os.abi().page_bytes()),
         (at::CLKTCK, crate::os::CLOCK_TICKS_PER_SECOND),
@@ -196,7 +205,7 @@ fn auxiliary(
         (at::SECURE, 0),
         (at::RANDOM, random),
         (at::EXECFN, file_name),
-    ];
+    ]);
     entries.extend(platform.map(|name| (at::PLATFORM, name)));
     entries.push((at::NULL, 0));
     entries

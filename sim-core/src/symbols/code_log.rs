@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Object, Symbols};
 use crate::host;
 use crate::image::{DebugFiles, FileReader, MAX_FILE_BYTES, ProgramImage};
-use crate::process::Interpreter;
+use crate::process::Loaded;
 
 /// Mappings that are recorded of a program.
 const MOST_MAPPINGS: usize = 1 << 12;
@@ -56,12 +56,13 @@ struct ProgramCode {
     image: Arc<ProgramImage>,
     /// Path of the program's file, as the program sees it.
     path: Vec<u8>,
-    interpreter: Option<Interpreter>,
+    /// Files that the kernel has put beside it.
+    loaded: Vec<Loaded>,
     /// In the order in which they were made.
     mappings: Arc<Vec<CodeMapping>>,
     /// There were more mappings than are recorded.
     is_cut: bool,
-    /// Objects of the program and of its loader, once they were asked for.
+    /// Objects of the program and of the files beside it, once they were asked for.
     own: Vec<Arc<Object>>,
     symbols: Option<(u64, Arc<Symbols>)>,
 }
@@ -107,12 +108,12 @@ impl CodeLog {
         self.state().root = Some(reader);
     }
 
-    /// A process begins a program: its file at `path`, and the loader that it asks for.
+    /// A process begins a program: its file at `path`, and those that the kernel has put beside it.
     pub(crate) fn begin(
         &self,
         (program, pid): (u32, u32),
         (image, path): (&Arc<ProgramImage>, &[u8]),
-        interpreter: Option<&Interpreter>,
+        loaded: &[Loaded],
     ) {
         let mut state = self.state();
         let code = ProgramCode {
@@ -120,7 +121,7 @@ impl CodeLog {
             pid,
             image: Arc::clone(image),
             path: path.to_vec(),
-            interpreter: interpreter.cloned(),
+            loaded: loaded.to_vec(),
             mappings: Arc::default(),
             is_cut: false,
             own: Vec::new(),
@@ -200,7 +201,7 @@ impl ProgramCode {
             None => DebugFiles::default(),
         };
         let is_of_host = image.is_of_host() || root.is_none();
-        if self.mappings.is_empty() && self.interpreter.is_none() && is_of_host {
+        if self.mappings.is_empty() && self.loaded.is_empty() && is_of_host {
             return Arc::clone(&image.symbols);
         }
         if self.own.is_empty() {
@@ -211,10 +212,9 @@ impl ProgramCode {
                     image.object_at(&name, beside(&self.path))
                 }
             });
-            let loader = self.interpreter.as_ref();
-            self.own.extend(loader.map(|loader| {
-                let name = String::from_utf8_lossy(&loader.path);
-                loader.image.object_at(&name, beside(&loader.path))
+            self.own.extend(self.loaded.iter().map(|loaded| {
+                let name = String::from_utf8_lossy(&loaded.path);
+                loaded.image.object_at(&name, beside(&loaded.path))
             }));
         }
         let mut objects = self.own.clone();

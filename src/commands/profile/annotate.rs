@@ -37,7 +37,7 @@ pub(super) fn disassembly(shown: &Shown<'_>, key: Key) -> String {
     let process = &shown.truth.ran.process;
     let mut bytes = [0; 4];
     let mut is_read = false;
-    if process.os.program_number() == shown.program() {
+    if process.os.program_number() == shown.number {
         let read = process
             .mem
             .read_bytes_forced(key.pc, &mut bytes)

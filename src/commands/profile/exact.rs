@@ -19,8 +19,9 @@ use hps_sim_core::os::Output;
 use hps_sim_core::symbols::Symbols;
 
 use super::charged::{self, Charged};
-use super::{annotate, export, json, save, tables, timeline};
+use super::{annotate, apart, export, json, save, tables, timeline};
 use crate::cli::ProfileArgs;
+use crate::cli::profile::Followed;
 use crate::commands::{contention, timed_machine};
 use crate::program;
 use crate::text::{Align, Table, grouped};
@@ -33,6 +34,8 @@ const CAUSES: usize = 8;
 /// A run with all that is shown of it.
 pub(super) struct Shown<'a> {
     pub args: &'a ProfileArgs,
+    /// The number of the program that the profile is of.
+    pub number: u32,
     pub image: &'a ProgramImage,
     pub symbols: &'a Symbols,
     pub truth: &'a Truth<NoEditor>,
@@ -70,11 +73,6 @@ impl Shown<'_> {
         }
     }
 
-    /// The number of the program that the profile is of.
-    pub fn program(&self) -> u32 {
-        self.args.process.unwrap_or(1)
-    }
-
     /// The object that holds an address, as it is shown.
     pub fn object(&self, at: Option<usize>) -> &str {
         at.map_or("(none)", |at| self.symbols.objects()[at].file_name())
@@ -110,7 +108,10 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         // Exports have phases, too, where one context has them.
         timeline: args.timeline || (is_kept && has_one_context),
         samplers: samplers.collect(),
-        program: args.process,
+        program: match args.process {
+            Some(Followed::One(number)) => Some(number),
+            Some(Followed::All) | None => None,
+        },
         ..Watch::default()
     };
     let named = &args.subject;
@@ -123,12 +124,19 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         .limit(most)
         .naming_contention(true)
         .warnings_to(|text| say!("hps: warning: {text}"));
+    if args.process == Some(Followed::All) {
+        return apart::profile((args, &subject), lab, &exports);
+    }
     let run = match args.charged {
         true => Run::Charged(charged::run(lab, &profilers, &periods, watch)?),
         false => Run::Watched(Box::new(lab.watched(watch)?)),
     };
     let truth = run.truth();
-    let (image, symbols) = followed(args, &subject, truth)?;
+    let number = match args.process {
+        Some(Followed::One(number)) => number,
+        Some(Followed::All) | None => 1,
+    };
+    let (image, symbols) = followed(number, &subject, truth)?;
     if truth.exact.rows.is_empty() {
         bail!("no instruction of the program has committed");
     }
@@ -136,6 +144,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     let instructions = instructions(&truth.exact);
     let shown = Shown {
         args,
+        number,
         image: &image,
         symbols: &symbols,
         truth,
@@ -178,12 +187,11 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
 }
 
 /// The program that the profile is of, and the names of all that it has run.
-fn followed(
-    args: &ProfileArgs,
+pub(super) fn followed(
+    number: u32,
     subject: &Program,
     truth: &Truth<NoEditor>,
 ) -> anyhow::Result<(Arc<ProgramImage>, Arc<Symbols>)> {
-    let number = args.process.unwrap_or(1);
     let process = &truth.ran.process;
     let later = process.os.later_programs();
     let image = match number {
@@ -260,7 +268,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Profiler>> {
 }
 
 /// The exit code of the command: 1 if the run failed.
-fn ended(truth: &Truth<NoEditor>) -> u8 {
+pub(super) fn ended(truth: &Truth<NoEditor>) -> u8 {
     let ran = &truth.ran;
     match EndError::unless_success(ran.stop, &ran.process) {
         Ok(()) | Err(EndError::Limit) => 0,
@@ -271,7 +279,7 @@ fn ended(truth: &Truth<NoEditor>) -> u8 {
     }
 }
 
-fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
     let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
     let machine = ran
         .provenance
@@ -291,9 +299,13 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         Some(hash) => format!(" under root {}", &hash[..12]),
         None => String::new(),
     };
+    let addresses = match ran.provenance.address_seed {
+        Some(seed) => format!(", addresses of seed {seed}"),
+        None => String::new(),
+    };
     writeln!(
         out,
-        "{} ({}{root}, {}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
+        "{} ({}{root}, {}{addresses}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
         ran.provenance.program,
         &ran.provenance.program_hash[..12],
         ran.provenance.isa,
@@ -322,7 +334,7 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
             out,
             "this is program {} of the {programs} that its processes have begun, {} (--process N follows another one); {} \
              cycles were of others",
-            shown.program(),
+            shown.number,
             shown.image.name,
             grouped(exact.other_cycles),
         )?;
@@ -447,7 +459,7 @@ fn opinion_table(opinions: &[Opinion<'_>], out: &mut impl Write) -> anyhow::Resu
 }
 
 /// Notes on what is missing in the profile, and why.
-fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
     if shown.map.is_incomplete() {
         writeln!(
             out,

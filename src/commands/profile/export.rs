@@ -1,11 +1,14 @@
 //! The exact profile for other tools.
 
-use hps_lab::VERSION;
 use hps_lab::host::{shell_word, shell_words};
+use hps_lab::{Provenance, Truth, VERSION};
 use hps_profile::symbolized::{Header, SymbolizedProfile};
-use hps_profilers::views::{MOST_FRAMES, symbolized};
+use hps_profilers::views::{MOST_FRAMES, Named, symbolized};
+use hps_sim_core::editor::NoEditor;
 
 use super::exact::Shown;
+use crate::cli::ProfileArgs;
+use crate::cli::profile::Followed;
 use crate::export::{self, Export};
 
 /// Bytes that a file may have.
@@ -15,15 +18,36 @@ const LEAST_FRAMES: usize = 10_000;
 
 /// Writes the files.
 pub(super) fn write(shown: &Shown<'_>, exports: &[Export]) -> anyhow::Result<()> {
+    let named = Named {
+        exact: &shown.truth.exact,
+        symbols: shown.symbols,
+        map: shown.map,
+        process: None,
+    };
+    write_programs((shown.args, shown.truth), &[named], exports)
+}
+
+/// Writes the files, of these programs of a run.
+pub(super) fn write_programs(
+    run: (&ProfileArgs, &Truth<NoEditor>),
+    programs: &[Named<'_>],
+    exports: &[Export],
+) -> anyhow::Result<()> {
     if exports.is_empty() {
         return Ok(());
     }
-    export::write(&profile(shown, MOST_FRAMES), exports)?;
-    exports.iter().try_for_each(|export| shorten(shown, export))
+    export::write(&profile(run, programs, MOST_FRAMES), exports)?;
+    exports
+        .iter()
+        .try_for_each(|export| shorten(run, programs, export))
 }
 
 /// Rewrites a file that is too large, with shorter stacks.
-fn shorten(shown: &Shown<'_>, export: &Export) -> anyhow::Result<()> {
+fn shorten(
+    run: (&ProfileArgs, &Truth<NoEditor>),
+    programs: &[Named<'_>],
+    export: &Export,
+) -> anyhow::Result<()> {
     let path = export.path().display();
     let mut frames = MOST_FRAMES;
     loop {
@@ -39,13 +63,20 @@ fn shorten(shown: &Shown<'_>, export: &Export) -> anyhow::Result<()> {
         // The limit is a tenth below the proportional one, since the parts of a file do not all shrink with its stacks.
         let fewer = frames as u128 * u128::from(MOST_BYTES) / u128::from(bytes) * 9 / 10;
         frames = (fewer as usize).max(LEAST_FRAMES);
-        export::write(&profile(shown, frames), std::slice::from_ref(export))?;
+        export::write(
+            &profile(run, programs, frames),
+            std::slice::from_ref(export),
+        )?;
     }
 }
 
 /// The profile with names, with so many frames in all stacks together.
-fn profile(shown: &Shown<'_>, most_frames: usize) -> SymbolizedProfile {
-    let provenance = &shown.truth.ran.provenance;
+fn profile(
+    (args, truth): (&ProfileArgs, &Truth<NoEditor>),
+    programs: &[Named<'_>],
+    most_frames: usize,
+) -> SymbolizedProfile {
+    let provenance = &truth.ran.provenance;
     let machine = provenance.machine.as_ref();
     let header = Header {
         program: provenance.program.clone(),
@@ -55,22 +86,19 @@ fn profile(shown: &Shown<'_>, most_frames: usize) -> SymbolizedProfile {
         core: machine
             .map(|m| m.core.name().to_string())
             .unwrap_or_default(),
-        command: command(shown),
+        command: command(args, provenance),
         clock_mhz: machine.map(|m| f64::from(m.config.clock_mhz)),
     };
     symbolized(
         header,
-        (&shown.truth.exact, most_frames),
-        shown.symbols,
-        shown.map,
-        &shown.truth.ran.process.os.thread_names(),
-        shown.truth.timeline.as_ref(),
+        (programs, most_frames),
+        &truth.ran.process.os.thread_names(),
+        truth.timeline.as_ref(),
     )
 }
 
 /// The command that makes the profile again.
-fn command(shown: &Shown<'_>) -> String {
-    let provenance = &shown.truth.ran.provenance;
+fn command(args: &ProfileArgs, provenance: &Provenance) -> String {
     let machine = provenance.machine.as_ref();
     let mut command = format!("hps profile --isa {}", provenance.isa);
     if let Some(machine) = machine {
@@ -80,8 +108,13 @@ fn command(shown: &Shown<'_>) -> String {
             machine.core.name()
         );
     }
-    if let Some(limit) = shown.args.max_instructions {
+    match args.process {
+        Some(Followed::One(number)) => command += &format!(" --process {number}"),
+        Some(Followed::All) => command += " --process all",
+        None => {}
+    }
+    if let Some(limit) = args.max_instructions {
         command += &format!(" --max-instructions {limit}");
     }
-    format!("{command} {}", shell_words(&shown.args.subject.command))
+    format!("{command} {}", shell_words(&args.subject.command))
 }

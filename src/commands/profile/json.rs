@@ -10,7 +10,7 @@ use super::exact::{Opinion, Shown};
 use crate::commands::contention::LineDocument;
 
 /// Units of a stack by name.
-fn stack(stack: &Stack) -> Value {
+pub(super) fn stack(stack: &Stack) -> Value {
     let spent: BTreeMap<String, u64> = stack
         .spent
         .iter()
@@ -112,7 +112,7 @@ pub(super) fn document(
         "instructions": ran.instructions(),
         "cycles": exact.cycles,
         "idle_cycles": exact.idle_cycles,
-        "process": shown.program(),
+        "process": shown.number,
         "other_cycles": exact.other_cycles,
         "units_per_cycle": exact.units_per_cycle,
         "objects": objects,
@@ -120,6 +120,9 @@ pub(super) fn document(
         "static_instructions": instructions,
         "profilers": opinions,
     });
+    if let Some(seed) = ran.provenance.address_seed {
+        document["address_seed"] = json!(seed);
+    }
     if !contended.is_empty() {
         document["contended_lines"] = json!(contended);
     }

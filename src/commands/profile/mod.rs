@@ -1,6 +1,7 @@
 //! `hps profile`: where the time of a program goes, exactly.
 
 mod annotate;
+mod apart;
 mod charged;
 mod exact;
 mod export;

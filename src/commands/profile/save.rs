@@ -14,13 +14,16 @@ const MOST_BYTES: u64 = 49_000_000;
 /// Writes the exact profiles into a folder.
 pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
     let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
-    let configuration = json!({
+    let mut configuration = json!({
         "collected": "exact",
         "args": ran.provenance.args,
         "seed": ran.provenance.seed,
         "machine": ran.provenance.machine.as_ref().map(|m| m.config.to_ron()),
         "core_driven_by": ran.provenance.machine.as_ref().map(|m| m.core.name()),
     });
+    if let Some(seed) = ran.provenance.address_seed {
+        configuration["address_seed"] = json!(seed);
+    }
     let program = (shown.args.subject.program(), shown.image.hash.as_str());
     let saved = SavedProfiles::new(folder, program, configuration)?;
     let (parts, instructions) = (exact.units_per_cycle, shown.instructions);

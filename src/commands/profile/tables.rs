@@ -49,7 +49,7 @@ pub(super) fn print(
     instruction_table(shown, top, out)
 }
 
-fn function_table(
+pub(super) fn function_table(
     shown: &Shown<'_>,
     times: &[FunctionTime],
     of: usize,

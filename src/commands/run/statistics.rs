@@ -46,6 +46,9 @@ pub struct Statistics {
     pub doubt: Option<Doubt>,
     /// Seed of the randomness that the program saw.
     pub seed: u64,
+    /// Seed by which the program's addresses were drawn, if they were not fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_seed: Option<u64>,
     /// Instructions of the program that were completed.
     pub instructions: u64,
     /// Simulated cycles; null in a functional run, and where they were not counted but sampled.
@@ -395,6 +398,7 @@ impl Statistics {
                 .filter(|_| machine.is_some_and(|m| m.core == CoreKind::Instruction))
                 .map(Doubt::of),
             seed: from.seed,
+            address_seed: from.address_seed,
             instructions: program,
             cycles,
             ipc: cycles.map(|cycles| ratio(program, cycles)).or(sampled_ipc),

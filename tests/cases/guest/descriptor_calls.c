@@ -60,6 +60,11 @@ int main(void)
     T(write(p[1], "abc", 3));
     T(ioctl(p[0], FIONREAD, &waiting));
     T(waiting);
+    int off = 0, on = 1;
+    T(ioctl(a, FIOASYNC, &off));
+    T(ioctl(a, FIOASYNC, &on));
+    T(ioctl(p[0], FIOASYNC, &on));
+    T(ioctl(p[0], FIOASYNC, &off));
     T(close_range(p[0], p[1], 0));
     T(close(p[0]));
     return 0;

@@ -91,7 +91,7 @@ impl Linux {
         let len = pages.align_up(entry.object.bytes).ok_or(Errno::EINVAL)?;
         let file = entry.object.file.try_clone()?;
         let addr = match wanted {
-            0 => super::super::memory::find_gap(mem, len)?,
+            0 => self.find_gap(mem, len)?,
             addr if !layout::is_guest_range(addr, len) => return Err(Errno::EINVAL),
             addr if flags & REMAP == 0 && !mem.is_free(addr, len) => return Err(Errno::EINVAL),
             addr => addr,

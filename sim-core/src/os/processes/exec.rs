@@ -1,7 +1,6 @@
 //! `execve`: what the new program gets, and what the process forgets (Linux `fs/exec.c`).
 
 use super::super::errno::Errno;
-use super::super::memory::AddressSpace;
 use super::super::outcome::{Outcome, Returned};
 use super::super::procfs::Located;
 use super::super::signals::SIG_IGN;
@@ -143,15 +142,9 @@ impl Linux {
         self.abi.set_result(&mut thread.hart, Err(Errno::ENOMEM));
     }
 
-    /// The process has another program from now on, whose heap begins at `heap_start`: forgets what belonged to the old
-    /// one. Its memory, if it was lent, is given back.
-    pub(crate) fn execute(
-        &mut self,
-        thread: &Thread,
-        mem: &mut Memory,
-        execution: &Execution,
-        heap_start: u64,
-    ) {
+    /// The process has another program from now on: forgets what belonged to the old one. Its memory, if it was lent, is
+    /// given back.
+    pub(crate) fn execute(&mut self, thread: &Thread, mem: &mut Memory, execution: &Execution) {
         self.release_robust_lists(thread, mem);
         self.write_back(mem);
         self.give_memory_back(mem);
@@ -162,8 +155,6 @@ impl Linux {
         self.program
             .file_name
             .clone_from(&execution.given.file_name);
-        let recorder = self.space.mappings.code.clone();
-        self.space = AddressSpace::new(heap_start, recorder);
         self.signals.reset_handlers();
         self.credentials.execute();
         self.timers = Timers::at_exec(&self.timers);
@@ -200,5 +191,51 @@ impl super::super::signals::Signals {
                 ..Action::default()
             };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::super::{Signal, SyscallResult};
+    use super::super::ProcessRule;
+    use crate::asm::program::assemble;
+    use crate::image::{Isa, ProgramImage};
+    use crate::process::{Process, ProcessConfig};
+
+    const HANDLER: u64 = 0x5000;
+    const ALARM: usize = 14;
+
+    /// Executes the own program while SIGALRM, which has a handler, waits for the thread, and is blocked or not.
+    fn executes(blocked: u64) -> (SyscallResult, Process) {
+        let file = assemble(Isa::Riscv64, ".globl _start\n_start: ecall\n");
+        let file = file.expect("a program").file;
+        let image = ProgramImage::parse(&file, "prog").expect("a program");
+        let mut process =
+            Process::new(Arc::new(image), &ProcessConfig::default()).expect("it fits");
+        process.os.set_process_rule(ProcessRule::Allowed(8));
+        let path = process.thread.hart.r[2] - 64;
+        let written = process.mem.write_bytes(path, b"/proc/self/exe\0");
+        written.expect("a stack");
+        process.thread.hart.r[10..13].copy_from_slice(&[path, 0, 0]);
+        process.thread.hart.r[17] = 221;
+        process.thread.hart.pc += 4;
+        process.guest.os.signals.actions[ALARM].handler = HANDLER;
+        process.thread.signals.blocked = blocked;
+        let os = &process.guest.os;
+        os.raise_for(&mut process.thread, Signal::Alarm);
+        (process.syscall(), process)
+    }
+
+    /// Linux delivers signals behind the call, when no handler is left (`fs/exec.c`, `flush_signal_handlers`).
+    #[test]
+    fn a_signal_that_waits_meets_the_actions_of_the_new_program() {
+        let (result, _) = executes(0);
+        assert_eq!(result, SyscallResult::Exit(128 + ALARM as i32));
+        let (result, process) = executes(1 << (ALARM - 1));
+        assert_eq!(result, SyscallResult::Continue);
+        assert_eq!(process.thread.hart.pc, process.image.entry);
+        assert_eq!(process.guest.os.pending(&process.thread), 1 << (ALARM - 1));
     }
 }

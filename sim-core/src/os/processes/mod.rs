@@ -375,12 +375,12 @@ impl Linux {
     /// Records the code with which a program begins.
     pub(crate) fn record_program(&self, image: &Arc<ProgramImage>) {
         let started = self.program.started.as_ref();
-        let loader = started.and_then(|started| started.interpreter.as_ref());
+        let loaded = started.map_or(&[][..], |started| &started.loaded);
         let log = self.space.mappings.code.log();
         log.begin(
             (self.program.number, self.pid),
             (image, &self.program.exe),
-            loader,
+            loaded,
         );
     }
 

@@ -20,7 +20,7 @@ use super::super::tree::AT_FDCWD;
 use crate::host::sys::rustix::fs::OFlags;
 use crate::host::sys::unix_fs::{FileExt, MetadataExt};
 use crate::image::{LoadError, MAX_FILE_BYTES, ProgramImage};
-use crate::process::{Given, Interpreter};
+use crate::process::{Given, Loaded};
 
 /// Scripts that one call may lead through.
 const MAX_SCRIPTS: u32 = 5;
@@ -36,7 +36,7 @@ pub(crate) struct FoundProgram {
     /// The program.
     pub image: Arc<ProgramImage>,
     /// The loader that it asks for.
-    pub interpreter: Option<Interpreter>,
+    pub interpreter: Option<Loaded>,
     /// Where its file lies, as the guest sees it.
     pub exe: Vec<u8>,
 }
@@ -213,7 +213,7 @@ impl Linux {
     pub(crate) fn interpreter_of(
         &mut self,
         image: &ProgramImage,
-    ) -> Result<Option<Interpreter>, Box<Refused>> {
+    ) -> Result<Option<Loaded>, Box<Refused>> {
         let Some(path) = &image.interpreter else {
             return Ok(None);
         };
@@ -239,11 +239,7 @@ impl Linux {
         })
     }
 
-    fn read_interpreter(
-        &mut self,
-        path: &[u8],
-        of: &ProgramImage,
-    ) -> Result<Interpreter, Box<Refused>> {
+    fn read_interpreter(&mut self, path: &[u8], of: &ProgramImage) -> Result<Loaded, Box<Refused>> {
         let (file, exe) = match self.runnable_at(AT_FDCWD as u64, path)? {
             Runnable::File(file, exe) => (file, exe),
             Runnable::Own => return Err(Errno::EACCES.into()),
@@ -275,7 +271,7 @@ impl Linux {
             let problem = format!("it is a program for {}", image.isa);
             return Err(Refused::because(Errno::ELIBBAD, problem));
         }
-        Ok(Interpreter { image, path: exe })
+        Ok(Loaded { image, path: exe })
     }
 
     fn program_at(&mut self, place: &Named) -> Result<Found, Box<Refused>> {

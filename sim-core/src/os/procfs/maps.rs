@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use crate::memory::{Memory, Perm};
+use crate::memory::{Memory, PAGE_SIZE, Perm};
 use crate::os::Linux;
 use crate::os::paths::GuestPath;
-use crate::process::layout;
+use crate::process::{VDSO_NAME, layout};
 
 /// What lies at a range of addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,18 +43,26 @@ impl Linux {
             ..Area::default()
         };
         let page = self.abi.page_bytes();
-        let stack = layout::STACK_TOP - layout::STACK_BYTES;
-        let stack = stack - stack % page..layout::STACK_TOP.next_multiple_of(page);
+        let top = self.space.place.stack_top;
+        let stack = top - layout::STACK_BYTES;
+        let stack = stack - stack % page..top.next_multiple_of(page);
         let heap = self.space.heap.range();
         let heap = heap.start.next_multiple_of(page)..heap.end.next_multiple_of(page);
-        let trampoline = layout::TRAMPOLINE..layout::TRAMPOLINE + crate::memory::PAGE_SIZE;
+        let trampoline = layout::TRAMPOLINE..layout::TRAMPOLINE + PAGE_SIZE;
+        let data = self.vdso_data();
+        // Without a vDSO, the return from signal handlers stands for it.
+        let trampoline_name = match data {
+            Some(_) => b"[sigpage]",
+            None => VDSO_NAME.as_bytes(),
+        };
         let fixed = [
             (heap, &b"[heap]"[..]),
             (stack, b"[stack]"),
-            (trampoline, b"[vdso]"),
+            (trampoline, trampoline_name),
         ];
+        let data = data.map(|at| (at..at + PAGE_SIZE, &b"[vvar]"[..]));
         let mut end = limit;
-        for (range, name) in fixed {
+        for (range, name) in fixed.into_iter().chain(data) {
             if range.contains(&start) {
                 return (range.end.min(limit), named(name));
             }
@@ -113,15 +121,15 @@ impl Linux {
         }
     }
 
-    /// Where the files of the program and of its loader lie, in whole pages, with the place in the file and its path.
+    /// Where the files of the program, of its loader and of the vDSO lie, in whole pages, with the place in the file and its path.
     fn segments(&self, page: u64) -> impl Iterator<Item = (Range<u64>, u64, &[u8])> {
         let started = self.program.started.iter();
         let files = started.flat_map(|started| {
-            let loader = started.interpreter.as_ref();
-            let loader = loader.map(|loader| (&loader.image, &loader.path[..]));
+            let loaded = started.loaded.iter();
+            let loaded = loaded.map(|loaded| (&loaded.image, &loaded.path[..]));
             [(&started.image, &self.program.exe[..])]
                 .into_iter()
-                .chain(loader)
+                .chain(loaded)
         });
         let segments =
             files.flat_map(|(image, path)| image.segments.iter().map(move |s| (s, path)));

@@ -25,15 +25,15 @@ pub(super) use self::tree::Device;
 use std::sync::Arc;
 
 use crate::image::ProgramImage;
-use crate::process::Interpreter;
+use crate::process::Loaded;
 
 /// The program and where its arguments lie, which the files of the process tell.
 #[derive(Clone, Debug)]
 pub(crate) struct Started {
     /// The program.
     pub image: Arc<ProgramImage>,
-    /// The loader of a dynamic program.
-    pub interpreter: Option<Interpreter>,
+    /// The loader and the vDSO of a dynamic program.
+    pub loaded: Vec<Loaded>,
     /// The initial stack pointer.
     pub stack: u64,
     /// The strings of the arguments.
