@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::cli::{self, CollectArgs, Kind};
 use crate::commands::timed_machine;
 use crate::program;
+use crate::saved;
 use crate::text;
 
 /// One event in this many is sampled by default.
@@ -303,6 +304,7 @@ impl Report<'_> {
             parts: 1,
             total: 0,
             summary: summary.clone(),
+            objects: saved::objects(&self.collected.symbols),
         };
         let document = |what: &str, profile: &Profile<K>| -> anyhow::Result<Value> {
             let mut bytes = Vec::new();
