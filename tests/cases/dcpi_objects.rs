@@ -241,3 +241,24 @@ fn profiles_of_runs_at_different_addresses_compare() {
     let apart = bare[0].overlap_without_cut(&bare[1]).expect("one kind");
     assert!(overlap > 0.9 && apart < 0.5, "{overlap} {apart}");
 }
+
+/// A region begins at a function of a library, which is not there before the loader has mapped it.
+#[test]
+fn regions_begin_at_functions_of_libraries() {
+    let (hps, root) = root(Isa::Riscv64);
+    let run = |name: &str| {
+        let options = ["run", "--root", &root, "--stats", "--from", name];
+        hps.run(&[&options[..], &["--", "/bin/symbols"]].concat())
+    };
+    for name in ["shared_outer", "libnames.so!shared_outer"] {
+        let run = run(name);
+        assert_eq!(run.code, 0, "{name}: {}", run.stderr);
+    }
+    let unknown = run("nowhere");
+    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("nor a library"),
+        "{}",
+        unknown.stderr
+    );
+}
