@@ -243,8 +243,13 @@ impl Report<'_> {
     fn describe<K: ProfileKey>(&self, member: &K) -> String {
         let name = |address: u64| {
             let symbols = &self.collected.symbols;
-            let function = symbols.function_at(address)?;
-            Some(symbols.with_object(address, &function.name))
+            if let Some(function) = symbols.function_at(address) {
+                return Some(symbols.with_object(address, &function.name));
+            }
+            // Code of a library without a name has its offset.
+            let object = symbols.other_object_at(address)?;
+            let offset = address.wrapping_sub(object.load_bias());
+            Some(format!("{}+{offset:#x}", object.file_name()))
         };
         let label = member.label(&name);
         match self.collection.kind {

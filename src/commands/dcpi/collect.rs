@@ -29,7 +29,9 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
     let guest = program::guest_options(&args.guest)?;
     let (name, arguments) = args.command.split_first().context("a program is named")?;
     let subject = program::find(name, args.isa, arguments, &guest)?;
-    let mut lab = Lab::of(&subject).timed_by(&machine);
+    let mut lab = Lab::of(&subject)
+        .timed_by(&machine)
+        .warnings_to(|text| say!("hps: warning: {text}"));
     let database = Database::create(&args.db)?;
     if args.new_epoch {
         database.new_epoch()?;
