@@ -78,7 +78,7 @@ pub enum LabError {
     },
     /// A region begins or ends at a function that the program does not have.
     #[error(
-        "{name}: neither the program nor a library that it has loaded has a function of this name (of those that are not inlined, hps profile lists the busiest)"
+        "{name}: no function of the program, or of a library that it has loaded, has this name (of those that are not inlined, hps profile lists the busiest)"
     )]
     UnknownFunction {
         /// The name asked for.

@@ -270,7 +270,7 @@ fn regions_begin_at_functions_of_libraries() {
     let unknown = run("nowhere");
     assert_eq!(unknown.code, 2, "{}", unknown.stderr);
     assert!(
-        unknown.stderr.contains("nor a library"),
+        unknown.stderr.contains("or of a library"),
         "{}",
         unknown.stderr
     );
