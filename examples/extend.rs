@@ -90,6 +90,7 @@ fn main() -> anyhow::Result<()> {
         parts: truth.exact.units_per_cycle,
         total: 0,
         summary: serde_json::Value::Null,
+        objects: Vec::new(),
     };
     let mut file = Vec::new();
     ProfileDocument::new(header, exact).write(&mut file)?;

@@ -2,10 +2,31 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
-use hps_profile::{Profile, ProfileDocument, ProfileHeader, ProfileKey, Unit};
+use hps_profile::{Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileObject, Unit};
+use hps_sim_core::symbols::{Object, Symbols};
 use serde_json::Value;
+
+/// The objects of a run, for the header of a profile; none of a program without other objects, whose addresses are the
+/// same in each run.
+pub fn objects(symbols: &Symbols) -> Vec<ProfileObject> {
+    let all = symbols.objects();
+    if all.len() < 2 {
+        return Vec::new();
+    }
+    let of = |(at, object): (usize, &Arc<Object>)| {
+        let spans = symbols.spans().iter().filter(|(_, of)| *of == at);
+        ProfileObject {
+            name: object.name().to_owned(),
+            build_id: object.build_id().map(str::to_owned),
+            load_bias: object.load_bias(),
+            code: spans.map(|(range, _)| range.clone().into()).collect(),
+        }
+    };
+    all.iter().enumerate().map(of).collect()
+}
 
 /// A folder for the profiles of one run.
 pub struct SavedProfiles<'a> {
@@ -34,8 +55,15 @@ impl<'a> SavedProfiles<'a> {
             parts: 1,
             total: 0,
             summary: Value::Null,
+            objects: Vec::new(),
         };
         Ok(SavedProfiles { folder, header })
+    }
+
+    /// These profiles with the objects of the run.
+    pub fn with_objects(mut self, symbols: &Symbols) -> Self {
+        self.header.objects = objects(symbols);
+        self
     }
 
     /// Writes one, whose weights are so many parts of its unit, as NAME.json.

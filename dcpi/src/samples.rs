@@ -93,6 +93,9 @@ impl Range {
     }
 }
 
+/// Target of an edge that leads out of its object, where samples are kept by object.
+pub const ELSEWHERE: u64 = u64::MAX;
+
 /// The samples of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {

@@ -93,7 +93,7 @@ pub enum LabError {
     },
     /// A region begins or ends at a function that the program does not have.
     #[error(
-        "{name}: the program has no function of this name (of those that are not inlined, hps profile lists the busiest)"
+        "{name}: no function of the program, or of a library that it has loaded, has this name (of those that are not inlined, hps profile lists the busiest)"
     )]
     UnknownFunction {
         /// The name asked for.

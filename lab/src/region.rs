@@ -3,12 +3,12 @@
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Warm;
 use hps_sim_core::hart::GuestCounters;
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::inst::{Inst, Op, reg};
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
+use hps_sim_core::symbols::{CodeWatch, Function, Symbols};
 
 use crate::end::EndError;
 use crate::error::LabError;
@@ -17,7 +17,8 @@ use crate::program::Program;
 /// A point in a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In front of the first instruction of a function, however control comes there.
+    /// In front of the first instruction of a function, however control comes there. A function of a library may have the
+    /// name of its object in front: `libc.so.6!malloc`.
     Function(String),
     /// At a marker: an instruction without effect ([`BEGIN_MARKER`], [`END_MARKER`]).
     Marker(i64),
@@ -85,7 +86,7 @@ impl Region {
     ) -> Result<(Process, P), LabError> {
         let start = self.from.as_ref();
         let start = start
-            .map(|place| Watcher::of(place, &process.image))
+            .map(|place| Watcher::of(place, &process))
             .transpose()?;
         let mut machine = Machine::new(process);
         let to_skip = |machine: &Machine| self.skip.saturating_sub(machine.retired.program);
@@ -98,7 +99,8 @@ impl Region {
         }
         if let Some(start) = start {
             let mut both = (start, probe);
-            reached(machine.run(&mut both, u64::MAX), &machine)?;
+            let stop = machine.run(&mut both, u64::MAX);
+            both.0.reached(stop, &machine)?;
             probe = both.1;
         }
         // Before the region, an instruction takes a cycle and a nanosecond; the operating system's clock holds the
@@ -121,11 +123,12 @@ impl Program {
     /// # Errors
     /// The errors of starting the program; there is no such function; the program ended before.
     pub fn instructions_until(&self, place: &Place) -> Result<u64, LabError> {
-        let mut end = Watcher::of(place, &self.image)?;
         let mut machine = Machine::new(self.quiet().start()?);
+        let mut end = Watcher::of(place, &machine.process)?;
         // The region may begin at the place where it ends: its first instruction is passed.
         end.passes_first = true;
-        reached(machine.run(&mut end, u64::MAX), &machine)?;
+        let stop = machine.run(&mut end, u64::MAX);
+        end.reached(stop, &machine)?;
         Ok(machine.retired.program)
     }
 
@@ -162,28 +165,70 @@ fn reached(stop: Stop, machine: &Machine) -> Result<(), LabError> {
 struct Watcher {
     pc: Option<u64>,
     marker: Option<i64>,
+    /// A function that no object has which the program has mapped so far.
+    awaited: Option<(String, CodeWatch)>,
     /// The place does not count as the first instruction.
     passes_first: bool,
     has_stopped: bool,
 }
 
 impl Watcher {
-    fn of(place: &Place, image: &ProgramImage) -> Result<Watcher, LabError> {
-        let (pc, marker) = match place {
-            Place::Marker(number) => (None, Some(*number)),
-            Place::Function(name) => {
-                let function = image.symbols.function_named(name);
-                let unknown = || LabError::UnknownFunction { name: name.clone() };
-                (Some(function.ok_or_else(unknown)?.addr), None)
-            }
-        };
-        Ok(Watcher {
-            pc,
-            marker,
+    fn of(place: &Place, process: &Process) -> Result<Watcher, LabError> {
+        let mut watcher = Watcher {
+            pc: None,
+            marker: None,
+            awaited: None,
             passes_first: false,
             has_stopped: false,
-        })
+        };
+        match place {
+            Place::Marker(number) => watcher.marker = Some(*number),
+            Place::Function(name) => {
+                watcher.pc = address_of(&process.symbols(), name);
+                let is_dynamic = process.image.interpreter.is_some();
+                if watcher.pc.is_none() && !is_dynamic {
+                    return Err(LabError::UnknownFunction { name: name.clone() });
+                }
+                if watcher.pc.is_none() {
+                    let (log, program) = (process.os.code_log(), process.os.program_number());
+                    let watch = CodeWatch::new(log.clone(), program);
+                    watcher.awaited = Some((name.clone(), watch));
+                }
+            }
+        }
+        Ok(watcher)
     }
+
+    /// Looks for the function in code that has come.
+    #[cold]
+    fn look(&mut self) {
+        if let Some((name, watch)) = &mut self.awaited
+            && let Some(symbols) = watch.news()
+        {
+            self.pc = address_of(&symbols, name);
+        }
+        if self.pc.is_some() {
+            self.awaited = None;
+        }
+    }
+
+    /// Whether a machine that stopped has come to the place.
+    fn reached(self, stop: Stop, machine: &Machine) -> Result<(), LabError> {
+        match (reached(stop, machine), self.awaited) {
+            (Err(LabError::NotReached { .. }), Some((name, _))) => {
+                Err(LabError::UnknownFunction { name })
+            }
+            (result, _) => result,
+        }
+    }
+}
+
+/// The address of a function by its name, which may have the name of its object in front.
+fn address_of(symbols: &Symbols, name: &str) -> Option<u64> {
+    let is_it = |f: &&Function| symbols.with_object(f.addr, &f.name) == name;
+    let of_object = || symbols.functions().iter().find(is_it);
+    let function = symbols.function_named(name).or_else(of_object);
+    function.map(|function| function.addr)
 }
 
 /// The number of a marker.
@@ -199,9 +244,15 @@ impl Probe for Watcher {
 
     #[inline]
     fn stops_before(&mut self, pc: u64, inst: &Inst) -> bool {
-        let is_here = match self.pc {
-            Some(entry) => pc == entry,
-            None => self.marker == marker(inst),
+        if let Some((_, watch)) = &self.awaited
+            && watch.is_changed()
+        {
+            self.look();
+        }
+        let is_here = match (self.pc, self.marker) {
+            (Some(entry), _) => pc == entry,
+            (None, Some(_)) => self.marker == marker(inst),
+            (None, None) => false,
         };
         self.has_stopped = is_here && !self.passes_first;
         self.passes_first = false;

@@ -89,16 +89,17 @@ pub(crate) fn probe(
     let width = u64::from(machine.most_commit_width());
     let program = watch.program.unwrap_or(1);
     let code = || Some(CodeWatch::new(log.clone(), program));
+    let is_named = watch.contexts.is_some() || watch.timeline;
+    let functions = is_named.then(|| FunctionMap::named(&image.symbols));
+    let functions = functions.unwrap_or_default();
     let follow = watch.contexts.map(|detail| Follow {
         entries: Entries::of(&image.symbols, image.isa),
-        functions: FunctionMap::named(&image.symbols),
+        functions: functions.clone(),
         watch: code(),
         detail,
     });
     let samplers = samplers(width, watch.samplers);
-    let timeline = watch
-        .timeline
-        .then(|| Timeline::new(FunctionMap::named(&image.symbols), code()));
+    let timeline = watch.timeline.then(|| Timeline::new(functions, code()));
     let oracle = Oracle::new(width, watch.charge, follow);
     Beats::new((oracle, (samplers, timeline))).following(program)
 }

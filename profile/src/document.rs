@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::key::{KeyKind, ProfileKey};
+use crate::objects::{ProfileObject, relocated};
 use crate::profile::Profile;
 use crate::unit::{Events, Unit};
 
@@ -59,6 +60,9 @@ pub struct ProfileHeader {
     /// More about the run, such as [`crate::StreamSummary`]; `null` when there is nothing.
     #[serde(default)]
     pub summary: Value,
+    /// The files whose code the run had, if there were several: which one, and where in it, an address of a member is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<ProfileObject>,
 }
 
 fn events() -> String {
@@ -174,6 +178,22 @@ impl<K: ProfileKey, U: Unit> ProfileDocument<K, U> {
         header.unit = U::NAME.to_owned();
         header.total = profile.total();
         Self { header, profile }
+    }
+
+    /// The profile with the members at the addresses that their objects had in another run
+    /// ([`ProfileHeader::objects`]).
+    #[must_use]
+    pub fn relocated_to(&self, other: &ProfileHeader) -> Profile<K, U> {
+        let (from, to) = (&self.header.objects, &other.objects);
+        if from.is_empty() || from == to {
+            return self.profile.clone();
+        }
+        let place = |address| relocated(address, from, to);
+        let mut profile = Profile::default();
+        for (member, weight) in self.profile.iter() {
+            profile.add(member.relocated(&place), weight);
+        }
+        profile
     }
 
     /// Writes the document, indented, with a newline at its end.

@@ -15,6 +15,7 @@
 //! | [`sequitur`] | [`Sequitur`], the grammar inference under hot data streams |
 //! | [`streams`] | [`HotStreamAnalyzer`], hot data streams of a trace of any length |
 //! | [`document`] | the JSON profile file |
+//! | [`objects`] | files whose code a run had: members of runs that loaded them at different addresses |
 //! | [`symbolized`] | [`SymbolizedProfile`]: stacks of locations with names, lines and values |
 //! | [`formats`] | pprof, Firefox, speedscope, callgrind, folded, `perf script`, SVG, LLVM |
 //! | [`text`] | flat and folded text for people and flame graph tools |
@@ -29,6 +30,7 @@ pub mod document;
 pub mod formats;
 pub mod fraction;
 pub mod key;
+pub mod objects;
 pub mod profile;
 pub mod sequitur;
 pub mod statistics;
@@ -49,6 +51,7 @@ pub use key::{
     InstructionError, KeyKind, KeyRegistry, Line, Method, Path, ProfileKey, ProfileKind, TimeSlice,
     Value,
 };
+pub use objects::{CodeRange, ProfileObject};
 pub use profile::Profile;
 pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
 pub use statistics::{

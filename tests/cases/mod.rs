@@ -9,6 +9,7 @@ mod contention;
 mod contexts;
 mod cores;
 mod counters;
+mod dcpi_objects;
 mod descriptors;
 mod dynamic;
 mod files;

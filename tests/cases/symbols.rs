@@ -13,7 +13,7 @@ use super::dynamic::root_of_libraries;
 use super::support::Hps;
 
 /// A root folder with the program `/bin/symbols` and its libraries.
-fn root(isa: Isa) -> (Hps, String) {
+pub(super) fn root(isa: Isa) -> (Hps, String) {
     let (hps, root) = root_of_libraries(isa);
     let library = |source: &str, name: &str, flags: &[&str]| {
         let soname = format!("-Wl,-soname,{name}");
@@ -72,7 +72,7 @@ fn tool(isa: Isa, name: &str, arguments: &[&str]) -> String {
 }
 
 /// Address, size and name of each function and label that `readelf` knows.
-fn readelf(isa: Isa, file: &str) -> Vec<(u64, u64, String)> {
+pub(super) fn readelf(isa: Isa, file: &str) -> Vec<(u64, u64, String)> {
     let text = tool(isa, "readelf", &["-sW", file]);
     let row = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();

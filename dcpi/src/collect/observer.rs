@@ -18,7 +18,9 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, IssueStall, PipelineProbe, StageRecord};
 use hps_sim_core::inst::{OpClass, reg};
 use hps_sim_core::probe::Probe;
+use hps_sim_core::symbols::CodeLog;
 
+use super::image_map::{ImageMap, ObjectSamples};
 use super::sampler::{DELIVERY_CYCLES, Follow, Plan, Sampler};
 use super::truth::{Spent, Truth};
 use crate::samples::{Counts, Event, Samples};
@@ -34,6 +36,8 @@ struct Writer {
 }
 
 /// Samples a run on a core that issues in order, and keeps its truth. It changes no cycle.
+///
+/// Of a run of several processes, the truth has the instructions of all at their addresses.
 pub struct Observer {
     samplers: Vec<Sampler>,
     /// Places of those whose samples tell where the program goes on.
@@ -45,13 +49,16 @@ pub struct Observer {
     past: VecDeque<(u64, u64)>,
     /// Misses of fetch that no committed instruction has been found to have waited for: address, cause and cycle.
     misses: VecDeque<(u64, Cause, u64)>,
-    last_transfer: Option<u64>,
+    /// Program and address of the instruction before, if it transfers control.
+    last_transfer: Option<(u32, u64)>,
     last_serialized: bool,
     writers: Box<[Writer; reg::COUNT]>,
     dispatch_to_issue: u64,
     decode_to_dispatch: u64,
     issue_to_execute: u64,
     itlb_miss: u64,
+    /// `None`: samples stay at the addresses of the running program.
+    map: Option<ImageMap>,
 }
 
 impl Observer {
@@ -78,6 +85,7 @@ impl Observer {
             decode_to_dispatch: u64::from(machine.decode.decode_to_dispatch_cycles),
             issue_to_execute: u64::from(machine.issue.issue_to_execute_cycles),
             itlb_miss: u64::from(machine.memory.itlb.miss_cycles),
+            map: None,
         }
     }
 
@@ -95,6 +103,23 @@ impl Observer {
     pub fn trace(&self) -> &[u64] {
         let kept = self.samplers.iter().find_map(|s| s.trace.as_deref());
         kept.unwrap_or_default()
+    }
+
+    /// Keeps samples by object, for [`Observer::take_by_object`]. The programs of the run record their code in `log`.
+    #[must_use]
+    pub fn by_object(mut self, log: CodeLog) -> Observer {
+        self.map = Some(ImageMap::new(log));
+        self
+    }
+
+    /// Takes the samples since the last call by object. Empty without [`Observer::by_object`].
+    pub fn take_by_object(&mut self) -> Vec<ObjectSamples> {
+        let Some(map) = &mut self.map else {
+            return Vec::new();
+        };
+        map.resolve(&counts(&self.samplers));
+        self.samplers.iter_mut().for_each(Sampler::forget);
+        map.take()
     }
 
     /// Takes the samples since the last call, in the order of the plans.
@@ -128,6 +153,12 @@ impl Observer {
     }
 
     fn observe(&mut self, record: &StageRecord) {
+        if let Some(map) = &mut self.map
+            && map.is_changed(record.program)
+        {
+            map.turn_to(record.program, &counts(&self.samplers));
+            self.samplers.iter_mut().for_each(Sampler::forget);
+        }
         let miss = self.miss_of(record);
         let waited = self.classify(record, miss);
         let row = self.truth.rows.entry(record.pc).or_default();
@@ -136,6 +167,8 @@ impl Observer {
             row.spent[what as usize] += cycles;
         }
         let transfer = self.last_transfer.take();
+        let transfer = transfer.filter(|(program, _)| *program == record.program);
+        let transfer = transfer.map(|(_, pc)| pc);
         if let Some(from) = transfer {
             *self.truth.transfers.entry((from, record.pc)).or_default() += 1;
         }
@@ -144,7 +177,7 @@ impl Observer {
         }
         let transfers = record.inst.class.is_control();
         if transfers {
-            self.last_transfer = Some(record.pc);
+            self.last_transfer = Some((record.program, record.pc));
         }
         self.events(record, miss);
         if record.issue_cycle > self.last_issue {
@@ -288,6 +321,10 @@ impl Observer {
     }
 }
 
+fn counts(samplers: &[Sampler]) -> Vec<&Counts> {
+    samplers.iter().map(|sampler| &sampler.counts).collect()
+}
+
 /// Whether an instruction of this class executes alone.
 fn serializes(class: OpClass) -> bool {
     matches!(
@@ -304,7 +341,9 @@ pub(crate) fn is_long(class: OpClass) -> bool {
     )
 }
 
-impl Probe for Observer {}
+impl Probe for Observer {
+    const KNOWS_PROGRAMS: bool = true;
+}
 
 impl PipelineProbe for Observer {
     const WANTS_STAGES: bool = true;

@@ -142,6 +142,12 @@ impl Sampler {
         least + self.random.below(most - least + 1)
     }
 
+    /// Forgets the samples so far.
+    pub fn forget(&mut self) {
+        self.counts.by_pc.clear();
+        self.counts.by_edge.clear();
+    }
+
     /// An instruction of the program runs; behind a transfer of control that has an address.
     pub fn runs(&mut self, pc: u64, transfer: Option<u64>) {
         let samples = self.chains.step();

@@ -9,7 +9,9 @@
 //! | to the last four | for each edge in the order of its ends: the distance of its begin from the one before, its end and its samples |
 //! | 4 | CRC-32 of all bytes before it, little endian |
 //!
-//! Numbers of the lists have seven bits a byte. Format 1, which is read too, has neither the number of addresses nor edges.
+//! Numbers of the lists have seven bits a byte. Formats 1 and 2 are read, too: their headers have neither `build_id`, `root`
+//! nor `places`, their addresses are those of the running program, and format 1 has neither the number of addresses nor
+//! edges.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -21,20 +23,46 @@ use super::DatabaseError;
 use crate::samples::{Counts, Event, Range};
 
 /// The number of the format.
-pub const FORMAT: u8 = 2;
+pub const FORMAT: u8 = 3;
+
+/// The number of the format with addresses of the running program.
+const OF_PROGRAMS: u8 = 2;
 
 /// The number of the format without edges.
 const WITHOUT_EDGES: u8 = 1;
 
 const MAGIC: &[u8; 7] = b"HPSDCPI";
 
+/// Image of samples in code outside of all objects, such as code that a compiler has made while the program ran.
+pub const UNKNOWN: &str = "unknown";
+
+/// Addresses at which a file has samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Places {
+    /// Those of the running program: formats 1 and 2.
+    #[default]
+    Running,
+    /// Those that the file of the object says, wherever it was loaded.
+    File,
+}
+
 /// Description of the samples of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Name of the program: one that comes with the project, or a path.
+    /// Name of the object: a program that comes with the project, or the path of a program or library; [`UNKNOWN`].
     pub image: String,
-    /// SHA-256 of its file, hexadecimal.
+    /// SHA-256 of its file, hexadecimal; empty of [`UNKNOWN`].
     pub image_hash: String,
+    /// The linker's name for the bytes of the file, hexadecimal, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// The folder of the host below which `image` is a path; `None`: it is one of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// Addresses of the samples.
+    #[serde(default)]
+    pub places: Places,
     /// Instruction set of the program.
     pub isa: String,
     /// The machine, with every key.
@@ -47,6 +75,15 @@ pub struct Header {
     pub event: Event,
     /// Between two samples.
     pub period: Range,
+}
+
+impl Places {
+    fn text(self) -> String {
+        match self {
+            Places::Running => "of the running program (format 2)".to_owned(),
+            Places::File => format!("of its file (format {FORMAT})"),
+        }
+    }
 }
 
 impl Header {
@@ -64,12 +101,13 @@ impl Header {
         };
         let name: String = name.chars().take(60).map(plain).collect();
         let hash: String = self.image_hash.chars().take(12).collect();
-        format!("{name}-{hash}.{}", self.event.name())
+        let dash = if hash.is_empty() { "" } else { "-" };
+        format!("{name}{dash}{hash}.{}", self.event.name())
     }
 
     /// Whether samples of the two may be looked at together: same image, machine and version.
     pub(super) fn is_of_same_run(&self, other: &Header) -> bool {
-        self.image_hash == other.image_hash
+        (&self.image_hash, self.places) == (&other.image_hash, other.places)
             && self.machine == other.machine
             && self.version == other.version
     }
@@ -87,6 +125,7 @@ impl Header {
                 self.machine_name.clone(),
             ),
             ("period", period(there.period), period(self.period)),
+            ("addresses", there.places.text(), self.places.text()),
         ];
         let same_machine = there.machine == self.machine;
         let found = differs
@@ -115,7 +154,7 @@ pub enum Damage {
     #[error("it cannot be read: {0}")]
     Unreadable(#[source] std::sync::Arc<io::Error>),
     /// The file is none of a database, or has another format.
-    #[error("it is no file of samples of format {FORMAT}")]
+    #[error("it is no file of samples of format {FORMAT} or older")]
     Format,
     /// The checksum is wrong.
     #[error("its checksum is wrong")]
@@ -131,13 +170,17 @@ impl Damage {
     }
 }
 
-/// Writes a file in the place of the one that is there, which stays if anything fails.
+/// Writes samples in the place of the file that is there, which stays if anything fails.
 pub(super) fn write(path: &Path, header: &Header, counts: &Counts) -> io::Result<()> {
-    let bytes = encode(header, counts)?;
+    replace(path, &encode(header, counts)?)
+}
+
+/// Writes bytes in the place of the file that is there, which stays if anything fails.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = beside(path, "new");
     let written = || {
         let mut file = File::create(&temporary)?;
-        file.write_all(&bytes)?;
+        file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&temporary, path)
     };
@@ -214,7 +257,7 @@ pub(super) fn read(path: &Path) -> Result<(Header, Counts), Damage> {
 fn decode(bytes: &[u8]) -> Result<(Header, Counts), Damage> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Damage::Format)?;
     let (&format, rest) = rest.split_first().ok_or(Damage::Format)?;
-    if !matches!(format, WITHOUT_EDGES | FORMAT) {
+    if !matches!(format, WITHOUT_EDGES | OF_PROGRAMS | FORMAT) {
         return Err(Damage::Format);
     }
     let (body, sum) = bytes

@@ -1,14 +1,18 @@
-//! The database: samples on disk, by epoch, image and event.
+//! The database: samples on disk, by epoch, object and event.
 //!
 //! ```text
 //! DB/
 //!   lock                      held while an epoch is written
+//!   objects/                  files that were sampled and are not found any more, by their hash
 //!   epoch-0001/
-//!     bwt-1f2e3d4c5b6a.cycles one file for each image and event
+//!     bwt-1f2e3d4c5b6a.cycles one file for each object and event
 //!     bwt-1f2e3d4c5b6a.imiss
+//!     unknown.cycles          code outside of all objects
 //! ```
 //!
-//! A file says of which image, machine, version and period its samples are; samples of another machine, version or
+//! Samples of an object add up over all processes that ran its code, wherever it was loaded.
+//!
+//! A file says of which object, machine, version and period its samples are; samples of another machine, version or
 //! period are refused and belong into a new epoch. Samples are merged into a file under a lock, and the file is replaced
 //! as a whole: a collection that is killed, or finds the disk full, leaves what was there. Two collections on one
 //! database add up. A file that is damaged is told and passed over; all others keep their worth.
@@ -19,7 +23,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use file::{Damage, FORMAT, Header};
+pub use file::{Damage, FORMAT, Header, Places, UNKNOWN};
 
 use crate::samples::{Counts, Event, Samples};
 
@@ -77,7 +81,7 @@ pub struct Database {
 pub struct Stored {
     /// Description of the samples; the event and the period are those of the first file.
     pub header: Header,
-    /// The samples, at addresses of the running program.
+    /// The samples, at the addresses that [`Header::places`] says.
     pub samples: Samples,
 }
 
@@ -198,6 +202,27 @@ impl Database {
         }
         file::write(&path, header, &merged).map_err(DatabaseError::io(&path))?;
         Ok(path)
+    }
+
+    /// The path of a kept copy of an object with this hash, whether it is there or not.
+    #[must_use]
+    pub fn kept(&self, hash: &str) -> PathBuf {
+        self.folder.join("objects").join(hash)
+    }
+
+    /// Keeps a copy of an object whose file is not found any more where it was sampled.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Io`] if it cannot be written.
+    pub fn keep(&self, hash: &str, bytes: &[u8]) -> Result<(), DatabaseError> {
+        let _lock = self.lock()?;
+        let path = self.kept(hash);
+        if path.exists() {
+            return Ok(());
+        }
+        let folder = self.folder.join("objects");
+        fs::create_dir_all(&folder).map_err(DatabaseError::io(&folder))?;
+        file::replace(&path, bytes).map_err(DatabaseError::io(&path))
     }
 
     /// Reads all images of some epochs; all epochs if none is named. Samples of one image are added up over epochs of

@@ -4,13 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use super::file::beside;
-use super::{Database, DatabaseError, Header};
+use super::{Database, DatabaseError, Header, Places, UNKNOWN};
 use crate::samples::{Counts, Event, Range};
 
 fn header(event: Event) -> Header {
     Header {
         image: "bin/bwt".to_string(),
         image_hash: "0123456789abcdef".to_string(),
+        build_id: Some("ab12".to_string()),
+        root: None,
+        places: Places::File,
         isa: "alpha".to_string(),
         machine: "(name: \"ev5\")".to_string(),
         machine_name: "ev5".to_string(),
@@ -99,6 +102,62 @@ fn edge_samples_are_kept_and_files_without_them_are_read() {
     let sum = crc32fast::hash(&bytes).to_le_bytes();
     fs::write(&path, [bytes, sum.to_vec()].concat()).expect("written");
     assert_eq!(only(&database), [(4, 2), (8, 3)]);
+}
+
+/// Files of format 2 say nothing of the object: their addresses are those of the running program.
+#[test]
+fn samples_at_addresses_of_the_running_program_stay_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = Database::create(folder.path()).expect("made");
+    let path = database
+        .add(&header(Event::Cycles), &counts(&[(4, 2)]))
+        .expect("added");
+    let bytes = fs::read(&path).expect("read");
+    let length = u32::from_le_bytes(bytes[8..12].try_into().expect("four")) as usize;
+    let json = std::str::from_utf8(&bytes[12..12 + length]).expect("a text");
+    let mut old: serde_json::Value = serde_json::from_str(json).expect("a header");
+    for key in ["build_id", "places"] {
+        old.as_object_mut().expect("keys").remove(key).expect(key);
+    }
+    let old = old.to_string();
+    let mut written = b"HPSDCPI\x02".to_vec();
+    written.extend((old.len() as u32).to_le_bytes());
+    written.extend(old.as_bytes());
+    written.extend(&bytes[12 + length..bytes.len() - 4]);
+    let sum = crc32fast::hash(&written).to_le_bytes();
+    fs::write(&path, [written, sum.to_vec()].concat()).expect("written");
+    assert_eq!(only(&database), [(4, 2)]);
+    let there = &database.read(&[]).expect("read").images[0].header;
+    assert_eq!((there.places, &there.build_id), (Places::Running, &None));
+    let refused = database.add(&header(Event::Cycles), &counts(&[(4, 1)]));
+    let text = refused.expect_err("refused").to_string();
+    assert!(
+        text.contains("addresses of the running program") && text.contains("--new-epoch"),
+        "{text}"
+    );
+    database.new_epoch().expect("made");
+    database
+        .add(&header(Event::Cycles), &counts(&[(4, 1)]))
+        .expect("added");
+    assert_eq!(database.read(&[]).expect("read").images.len(), 2);
+}
+
+#[test]
+fn code_outside_of_objects_has_a_file_and_objects_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = Database::create(folder.path()).expect("made");
+    let unknown = Header {
+        image: UNKNOWN.to_string(),
+        image_hash: String::new(),
+        ..header(Event::Cycles)
+    };
+    let path = database.add(&unknown, &counts(&[(4, 2)])).expect("added");
+    assert!(path.ends_with("unknown.cycles"), "{}", path.display());
+    assert!(!database.kept("ab").exists());
+    database.keep("ab", b"bytes").expect("kept");
+    database.keep("ab", b"not written again").expect("kept");
+    assert_eq!(fs::read(database.kept("ab")).expect("read"), b"bytes");
+    assert_eq!(database.epochs().expect("read"), [1]);
 }
 
 #[test]

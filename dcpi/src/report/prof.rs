@@ -20,16 +20,17 @@ pub struct Line {
     pub counts: Vec<u64>,
 }
 
-/// Samples by procedure, the most first. Addresses outside all procedures are one line.
+/// Samples by procedure, the most first. Addresses outside all procedures are one line. `None`: of code outside of all
+/// objects.
 #[must_use]
 pub fn by_procedure(
-    image: &ProgramImage,
+    image: Option<&ProgramImage>,
     name: &str,
     samples: &Samples,
     events: &[Event],
 ) -> Vec<Line> {
     by(samples, events, name, |pc| {
-        let function = image.symbols.function_at(pc);
+        let function = image.and_then(|image| image.symbols.function_at(pc));
         let name = function.map(|f| f.name.as_str());
         let is_signal_return = layout::is_signal_return(pc);
         name.or(is_signal_return.then_some(layout::SIGNAL_RETURN))
@@ -40,12 +41,15 @@ pub fn by_procedure(
 
 /// Samples by source line, the most first. Instructions without a line are one.
 #[must_use]
-pub fn by_line(image: &ProgramImage, name: &str, samples: &Samples, events: &[Event]) -> Vec<Line> {
+pub fn by_line(
+    image: Option<&ProgramImage>,
+    name: &str,
+    samples: &Samples,
+    events: &[Event],
+) -> Vec<Line> {
     by(samples, events, name, |pc| {
-        image
-            .symbols
-            .source_line(pc)
-            .unwrap_or_else(|| "(no line)".to_string())
+        let line = image.and_then(|image| image.symbols.source_line(pc));
+        line.unwrap_or_else(|| "(no line)".to_string())
     })
 }
 

@@ -129,8 +129,7 @@ impl Collection<'_> {
     /// # Errors
     /// The program cannot be run to its end, or HPS cannot collect what is asked for.
     pub fn collect(&self, program: &Program) -> Result<Collected, CollectionError> {
-        let tail_calls = (self.tail_calls)
-            .then(|| Arc::new(Entries::of(&program.image.symbols, program.image.isa)));
+        let tail_calls = (self.tail_calls).then(|| entries(program)).transpose()?;
         let streams = StreamConfig::default();
         let truth = exhaustive(program, self.kind, self.point, &streams, &tail_calls)?;
         let mut program = program.clone();
@@ -167,6 +166,20 @@ impl Collection<'_> {
             symbols,
         })
     }
+}
+
+/// Where functions are entered: of a dynamic program those of all objects that a run of it has mapped, since each run has
+/// them at the same addresses.
+fn entries(program: &Program) -> Result<Arc<Entries>, CollectionError> {
+    let image = &program.image;
+    if image.interpreter.is_none() {
+        return Ok(Arc::new(Entries::of(&image.symbols, image.isa)));
+    }
+    let mut silent = program.clone();
+    silent.process.stdout = Output::Discard;
+    silent.process.stderr = Output::Discard;
+    let ran = Lab::of(&silent).run()?;
+    Ok(Arc::new(Entries::of(&ran.process.symbols(), image.isa)))
 }
 
 /// The collected profile beside the exhaustive one, and how many events were lost.

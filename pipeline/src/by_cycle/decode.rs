@@ -307,6 +307,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             for f in self.front.all_fetched().rev() {
                 self.probe.finished(&StageRecord {
                     context: self.id,
+                    program: self.process.program(),
                     seq: 0,
                     pc: f.pc,
                     disepc: DisePc::NONE,

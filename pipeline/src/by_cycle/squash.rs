@@ -195,6 +195,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 let cycles = self.stage_cycles.at(position as usize);
                 self.probe.finished(&StageRecord {
                     context: self.id,
+                    program: self.process.program(),
                     seq: position,
                     pc: d.pc,
                     disepc: self.inserted_in_decode(d, position).disepc,
@@ -317,6 +318,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let is_memory = u.inst_class().is_memory();
         StageRecord {
             context: self.id,
+            program: self.process.program_of(u.inst_class()),
             seq: position,
             pc: u.front.pc,
             disepc: self.disepc_of(u, position),

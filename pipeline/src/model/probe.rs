@@ -10,6 +10,8 @@ use super::{Cause, Commit, ContextId, IssueStall, Pipe, Squash, Stored, Stretch,
 pub struct StageRecord {
     /// Where.
     pub context: ContextId,
+    /// The number of the program that it belongs to ([`Linux::program_number`](hps_sim_core::os::Linux)).
+    pub program: u32,
     /// Place in the order of the path that the instruction was on. A squash takes numbers back, and the right path gets
     /// them again. Instructions squashed before decode have none (0).
     pub seq: u64,

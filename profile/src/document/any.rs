@@ -54,7 +54,10 @@ impl<K: ProfileKey, U: Unit> Document for ProfileDocument<K, U> {
 
     fn overlap(&self, other: &AnyProfileDocument) -> Option<f64> {
         let other = other.downcast_ref::<Self>()?;
-        Some(overlap_without_cut(&self.profile, &other.profile))
+        Some(overlap_without_cut(
+            &self.profile,
+            &other.relocated_to(&self.header),
+        ))
     }
 
     fn equals(&self, other: &AnyProfileDocument) -> bool {
@@ -125,7 +128,8 @@ impl AnyProfileDocument {
         self.0.write_folded(&mut output, symbol)
     }
 
-    /// [`overlap_without_cut`] with another document; `None` if that one is of another kind or unit.
+    /// [`overlap_without_cut`] with another document, whose members are taken to where their objects lie here
+    /// ([`ProfileDocument::relocated_to`]); `None` if that one is of another kind or unit.
     #[must_use]
     pub fn overlap_without_cut(&self, other: &Self) -> Option<f64> {
         self.0.overlap(other)

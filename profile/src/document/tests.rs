@@ -14,6 +14,7 @@ fn header() -> ProfileHeader {
         parts: 1,
         total: 0,
         summary: Value::Null,
+        objects: Vec::new(),
     }
 }
 

@@ -68,9 +68,9 @@ fn message(profile: &SymbolizedProfile) -> Profile {
         duration_nanos: duration(profile),
         ..Profile::default()
     };
-    let mappings = mappings(profile, &mut texts);
-    message.location = locations(profile);
-    message.mapping = mappings;
+    let names = modules(profile);
+    message.location = locations(profile, &names);
+    message.mapping = mappings(profile, &names, &mut texts);
     message.function = functions(profile, &mut texts);
     message.comment = origin(profile)
         .iter()
@@ -123,8 +123,7 @@ fn signed(value: u64) -> i64 {
 }
 
 /// The program first, then each module.
-fn mappings(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Mapping> {
-    let names = modules(profile);
+fn mappings(profile: &SymbolizedProfile, names: &[&str], texts: &mut Texts) -> Vec<Mapping> {
     let build_id = |name: &str| {
         let module = profile.modules().iter().find(|module| module.name == name);
         module.map_or("", |module| &module.build_id)
@@ -145,7 +144,7 @@ fn mappings(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Mapping> {
     };
     let mut mappings: Vec<Mapping> = names.iter().copied().enumerate().map(of).collect();
     for location in profile.locations() {
-        let place = module_of(profile, location, &names);
+        let place = module_of(profile, location, names);
         let (address, mapping) = (location.address, &mut mappings[place]);
         let empty = mapping.memory_limit == 0;
         mapping.memory_start = if empty {
@@ -180,8 +179,7 @@ fn module_of(
     names.iter().position(|name| *name == module).unwrap_or(0)
 }
 
-fn locations(profile: &SymbolizedProfile) -> Vec<Location> {
-    let names = modules(profile);
+fn locations(profile: &SymbolizedProfile, names: &[&str]) -> Vec<Location> {
     let mut nameless = profile.functions().len();
     let mut locations = Vec::with_capacity(profile.locations().len());
     for (place, location) in profile.locations().iter().enumerate() {
@@ -201,7 +199,7 @@ fn locations(profile: &SymbolizedProfile) -> Vec<Location> {
         }
         locations.push(Location {
             id: id(place),
-            mapping_id: id(module_of(profile, location, &names)),
+            mapping_id: id(module_of(profile, location, names)),
             address: location.address,
             line,
             is_folded: false,

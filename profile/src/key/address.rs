@@ -43,7 +43,7 @@ pub(super) fn bad_address(text: &str) -> String {
 
 /// An address in a file, for `#[serde(with = …)]`: `"0x1f04"`. JSON numbers lose bits above 2^53
 /// in many readers.
-pub(super) mod hex {
+pub(crate) mod hex {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
     pub fn serialize<S: Serializer>(address: &u64, serializer: S) -> Result<S::Ok, S::Error> {

@@ -20,4 +20,8 @@ impl ProfileKey for Block {
     fn label(&self, symbol: &dyn Fn(u64) -> Option<String>) -> String {
         name_at_address(self.0, symbol)
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        Block(place(self.0))
+    }
 }

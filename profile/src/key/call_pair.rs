@@ -33,4 +33,11 @@ impl ProfileKey for CallPair {
             name_or_address(self.target, symbol)
         )
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        CallPair {
+            site: place(self.site),
+            target: place(self.target),
+        }
+    }
 }

@@ -23,4 +23,8 @@ impl ProfileKey for Context {
         let named = self.0.iter().map(|&place| name_at_address(place, symbol));
         named.collect::<Vec<_>>().join(" > ")
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        Context(self.0.iter().map(|&at| place(at)).collect())
+    }
 }

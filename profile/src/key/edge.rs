@@ -30,4 +30,11 @@ impl ProfileKey for Edge {
     fn label(&self, symbol: &dyn Fn(u64) -> Option<String>) -> String {
         self.frames(symbol).join(" -> ")
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        Edge {
+            from: place(self.from),
+            to: place(self.to),
+        }
+    }
 }

@@ -36,4 +36,11 @@ impl ProfileKey for EventStack {
     fn label(&self, symbol: &dyn Fn(u64) -> Option<String>) -> String {
         format!("{} {}", self.instruction.label(symbol), self.said())
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        EventStack {
+            instruction: self.instruction.relocated(place),
+            events: self.events.clone(),
+        }
+    }
 }

@@ -91,4 +91,11 @@ impl ProfileKey for Instruction {
     fn label(&self, symbol: &dyn Fn(u64) -> Option<String>) -> String {
         name_at(self.pc, self, symbol)
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        Instruction {
+            pc: place(self.pc),
+            ..*self
+        }
+    }
 }

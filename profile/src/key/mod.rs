@@ -41,6 +41,7 @@ use std::hash::Hash;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub(crate) use address::hex;
 pub use block::Block;
 pub use call_pair::CallPair;
 pub use context::Context;
@@ -73,6 +74,14 @@ pub trait ProfileKey:
 
     /// The member in one line for people, with the addresses that [`Self::frames`] leaves out.
     fn label(&self, symbol: &dyn Fn(u64) -> Option<String>) -> String;
+
+    /// The member of a run whose code lay elsewhere: `place` gives the address there of each address of code here. The
+    /// default is that of a key without addresses of code.
+    #[must_use]
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        let _ = place;
+        self.clone()
+    }
 }
 
 #[cfg(test)]

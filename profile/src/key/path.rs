@@ -33,4 +33,11 @@ impl ProfileKey for Path {
     fn label(&self, symbol: &dyn Fn(u64) -> Option<String>) -> String {
         self.frames(symbol).join(" ")
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        Path {
+            from: place(self.from),
+            ..*self
+        }
+    }
 }

@@ -191,6 +191,7 @@ fn a_key_of_another_crate_is_a_type_and_a_line() {
         parts: 1,
         total: 0,
         summary: serde_json::Value::Null,
+        objects: Vec::new(),
     };
     let profile = [(SizeClass(4), 3), (SizeClass(6), 1)].into_iter().collect();
     let document = ProfileDocument::<_, Events>::new(header, profile);

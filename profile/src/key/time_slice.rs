@@ -27,4 +27,11 @@ impl ProfileKey for TimeSlice {
     fn label(&self, symbol: &dyn Fn(u64) -> Option<String>) -> String {
         self.frames(symbol).join(" ")
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        TimeSlice {
+            function: self.function.map(|function| function.relocated(place)),
+            ..*self
+        }
+    }
 }

@@ -27,4 +27,11 @@ impl ProfileKey for Value {
     fn label(&self, symbol: &dyn Fn(u64) -> Option<String>) -> String {
         format!("{} = {:#x}", self.instruction.label(symbol), self.value)
     }
+
+    fn relocated(&self, place: &dyn Fn(u64) -> u64) -> Self {
+        Value {
+            instruction: self.instruction.relocated(place),
+            ..*self
+        }
+    }
 }

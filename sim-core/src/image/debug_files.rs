@@ -27,19 +27,30 @@ const NO_SIZES: &str = "its split debug information (.dwo) says of no function w
 
 /// Reads files under a root folder, as a program sees them.
 #[derive(Clone)]
-pub(crate) struct FileReader(Arc<ReadFile>);
+pub struct FileReader(Arc<ReadFile>);
 
 type ReadFile = dyn Fn(&Path) -> io::Result<Vec<u8>> + Send + Sync;
 
 impl FileReader {
     /// A reader that reads a whole file.
-    pub fn new(read: impl Fn(&Path) -> io::Result<Vec<u8>> + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(read: impl Fn(&Path) -> io::Result<Vec<u8>> + Send + Sync + 'static) -> Self {
         FileReader(Arc::new(read))
     }
 
+    /// Reads files below a folder of the host, as programs see them whose root it is.
+    ///
+    /// # Errors
+    /// The folder cannot be opened.
+    pub fn under(folder: &Path) -> io::Result<Self> {
+        crate::os::reader_under(folder)
+    }
+
     /// The content of a file.
-    pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        (self.0)(path).ok()
+    ///
+    /// # Errors
+    /// There is no regular file at this path, or it cannot be read.
+    pub fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        (self.0)(path)
     }
 }
 
@@ -79,7 +90,7 @@ impl DebugFiles {
 
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
         match &self.root {
-            Some(root) => root.read(path),
+            Some(root) => root.read(path).ok(),
             None => host::read_file(path, MAX_FILE_BYTES).ok(),
         }
     }

@@ -40,6 +40,8 @@ pub(super) enum Role {
     Program,
     /// To load a dynamic program (`ld.so`).
     Interpreter,
+    /// To be looked at: a program or a library at the addresses that it says.
+    Object,
 }
 
 /// Facts of a file that the loader needs.
@@ -154,23 +156,27 @@ pub(super) fn parse(bytes: &[u8], file: &str, role: Role) -> Result<Layout, Load
         Elf::parse_header(bytes).map_err(|e| check.damaged("ELF header", e.to_string()))?;
     let isa = isa(&header, &check)?;
     check.isa = Some(isa);
-    let is_pie = check_header(&header, &check)?;
+    let is_pie = check_header(&header, role, &check)?;
     let headers = program_headers(bytes, &header, &check)?;
     check_kinds(&headers, &check)?;
     let page_bytes = OsInterface::Linux.page_bytes(isa);
     let align_bytes = align_bytes(&headers, page_bytes);
     let load_bias = match role {
         _ if !is_pie => 0,
+        Role::Object => 0,
         Role::Program => layout::PIE_BASE,
         Role::Interpreter => interpreter_base(&headers, align_bytes, &check)?,
     };
     let interpreter = match role {
         Role::Program => interpreter(bytes, &headers, &check)?,
         // A loader is loaded by nobody else.
-        Role::Interpreter => None,
+        Role::Interpreter | Role::Object => None,
     };
-    let segments = segments(bytes, &headers, load_bias, page_bytes, &check)?;
-    let entry = entry(&header, isa, load_bias, &segments, &check)?;
+    let segments = segments(bytes, &headers, role, (load_bias, page_bytes), &check)?;
+    let entry = match role {
+        Role::Object => header.e_entry,
+        _ => entry(&header, isa, load_bias, &segments, &check)?,
+    };
     let addr = table_address(&header, &headers, load_bias, &segments);
     Ok(Layout {
         isa,
@@ -252,7 +258,7 @@ fn isa(header: &Header, check: &Check<'_>) -> Result<Isa, LoadError> {
 }
 
 /// The fields of the header. Returns whether the program is position-independent.
-fn check_header(header: &Header, check: &Check<'_>) -> Result<bool, LoadError> {
+fn check_header(header: &Header, role: Role, check: &Check<'_>) -> Result<bool, LoadError> {
     let is_pie = match header.e_type {
         header::ET_EXEC => false,
         header::ET_DYN => true,
@@ -269,7 +275,7 @@ fn check_header(header: &Header, check: &Check<'_>) -> Result<bool, LoadError> {
         let problem = "a program for the embedded base with 16 registers (RVE)".to_owned();
         return Err(check.wrong("ELF header, e_flags", problem));
     }
-    if is_pie && header.e_entry == 0 {
+    if is_pie && header.e_entry == 0 && role != Role::Object {
         let problem = "a shared library: it has no entry point".to_owned();
         return Err(check.wrong("ELF header, e_entry", problem));
     }
@@ -396,14 +402,14 @@ fn lacking(bytes: &[u8], headers: &[ProgramHeader], isa: Isa) -> Option<Lacking>
 fn segments(
     bytes: &[u8],
     headers: &[ProgramHeader],
-    bias: u64,
-    page_bytes: u64,
+    role: Role,
+    place: (u64, u64),
     check: &Check<'_>,
 ) -> Result<Vec<Segment>, LoadError> {
     let mut segments = Vec::new();
     for (index, header) in headers.iter().enumerate() {
         if header.p_type == program_header::PT_LOAD && header.p_memsz > 0 {
-            segments.push(segment(bytes, index, header, (bias, page_bytes), check)?);
+            segments.push(segment(bytes, (index, header), role, place, check)?);
         } else if header.p_type == program_header::PT_LOAD && header.p_filesz > 0 {
             let place = format!("program header {index}, p_memsz");
             return Err(check.damaged(place, "0, less than p_filesz"));
@@ -424,8 +430,8 @@ fn segments(
 
 fn segment(
     bytes: &[u8],
-    index: usize,
-    header: &ProgramHeader,
+    (index, header): (usize, &ProgramHeader),
+    role: Role,
     (bias, page_bytes): (u64, u64),
     check: &Check<'_>,
 ) -> Result<Segment, LoadError> {
@@ -461,9 +467,10 @@ fn segment(
         return Err(check.damaged(place("p_vaddr"), "address and size overflow 64 bits"));
     };
     let is_loader = bias >= layout::MMAP_FLOOR;
-    let fits = match is_loader {
-        true => layout::is_loader_range(addr, end),
-        false => layout::is_image_range(addr, end),
+    let fits = match role {
+        Role::Object => true,
+        _ if is_loader => layout::is_loader_range(addr, end),
+        _ => layout::is_image_range(addr, end),
     };
     if !fits {
         let problem = format!(

@@ -20,7 +20,8 @@ use std::sync::{Arc, LazyLock};
 
 use sha2::{Digest, Sha256};
 
-pub(crate) use self::debug_files::{DebugFiles, FileReader};
+pub(crate) use self::debug_files::DebugFiles;
+pub use self::debug_files::FileReader;
 pub(crate) use self::lines::SourceLines;
 pub use self::riscv_attributes::Lacking;
 use crate::host;
@@ -251,6 +252,49 @@ impl ProgramImage {
             return Self::parse_ecoff(bytes, name);
         }
         Self::parse_elf(bytes, name, elf::Role::Program)
+    }
+
+    /// Reads a program or a library to look at it: its addresses are those that its file says, and it need not be able to
+    /// run. `path` is one of the host, or one below the root that `root` reads.
+    ///
+    /// # Errors
+    /// [`LoadError`] if it cannot be read or has no code for RISC-V or Alpha.
+    pub fn look_at(path: &Path, root: Option<&FileReader>) -> Result<ProgramImage, LoadError> {
+        let name = path.display().to_string();
+        let bytes = match root {
+            Some(root) => root.read(path),
+            None => host::read_file(path, MAX_FILE_BYTES),
+        };
+        let bytes = bytes.map_err(|cause| LoadError::Read {
+            file: name.clone(),
+            cause,
+        })?;
+        let files = match root {
+            Some(root) => DebugFiles::under_root(path.as_os_str().as_encoded_bytes(), root.clone()),
+            None => DebugFiles::beside(path),
+        };
+        Self::parse_object(&bytes, &name, files)
+    }
+
+    /// Checks the bytes of a program or a library to look at it, as [`ProgramImage::look_at`] does.
+    ///
+    /// # Errors
+    /// [`LoadError`] if they have no code for RISC-V or Alpha.
+    pub fn look_into(bytes: &[u8], name: &str) -> Result<ProgramImage, LoadError> {
+        Self::parse_object(bytes, name, DebugFiles::default())
+    }
+
+    fn parse_object(
+        bytes: &[u8],
+        name: &str,
+        files: DebugFiles,
+    ) -> Result<ProgramImage, LoadError> {
+        if ecoff::is_ecoff(bytes) {
+            return Self::parse_ecoff(bytes, name);
+        }
+        let image = Self::parse_elf(bytes, name, elf::Role::Object)?;
+        let symbols = lazy_symbols(name, &image.bytes, (0, &image.segments), files);
+        Ok(ProgramImage { symbols, ..image })
     }
 
     /// Checks the bytes of the loader of a dynamic program, which is placed below [`layout::MMAP_TOP`].

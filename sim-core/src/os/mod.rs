@@ -107,7 +107,7 @@ use self::signals::Signals;
 use self::streams::Which;
 use self::threads::Threads;
 use self::timers::Timers;
-use crate::image::{Isa, LoadError};
+use crate::image::{FileReader, Isa, LoadError};
 use crate::process::{Placement, ProcessConfig, Thread};
 use crate::symbols::Recorder;
 
@@ -127,6 +127,14 @@ pub(crate) use self::threads::Blocked;
 pub use self::threads::{ThreadRules, ThreadTables};
 pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
 pub use self::warnings::WarningSink;
+
+/// Reads files below a folder of the host, as programs see them whose root it is.
+///
+/// # Errors
+/// The folder cannot be opened.
+pub(crate) fn reader_under(folder: &std::path::Path) -> std::io::Result<FileReader> {
+    Ok(Root::new(folder)?.reader())
+}
 
 /// Number of a guest's first process and of the first thread there.
 pub const PID: u32 = 1000;

@@ -150,16 +150,26 @@ impl CodeLog {
     /// The symbols of a program as far as it has run: its file, its loader, and all files that it has run code from.
     #[must_use]
     pub fn symbols(&self, program: u32) -> Option<Arc<Symbols>> {
-        let mut state = self.state();
-        let root = state.root.clone();
-        let code = state.programs.get_mut(&program)?;
-        if let Some((change, symbols)) = &code.symbols
-            && *change == code.change
-        {
-            return Some(Arc::clone(symbols));
-        }
+        let (mut code, root) = {
+            let state = self.state();
+            let code = state.programs.get(&program)?;
+            if let Some((change, symbols)) = &code.symbols
+                && *change == code.change
+            {
+                return Some(Arc::clone(symbols));
+            }
+            (code.clone(), state.root.clone())
+        };
+        // Reading takes long. Programs go on meanwhile.
         let symbols = code.read(root.as_ref());
         code.symbols = Some((code.change, Arc::clone(&symbols)));
+        let mut state = self.state();
+        let now = state.programs.get_mut(&program)?;
+        if now.change == code.change {
+            *now = code;
+        } else if now.own.is_empty() && Arc::ptr_eq(&now.image, &code.image) {
+            now.own = code.own;
+        }
         Some(symbols)
     }
 
@@ -189,7 +199,7 @@ impl CodeLog {
     /// A file as the programs see it.
     pub(super) fn read(&self, path: &str) -> Option<Vec<u8>> {
         let root = self.state().root.clone()?;
-        root.read(std::path::Path::new(path))
+        root.read(std::path::Path::new(path)).ok()
     }
 }
 
@@ -266,14 +276,10 @@ impl CodeFile {
             let name = String::from_utf8_lossy(&self.path);
             Object::mapped(&name, &bytes, (start, offset), files())
         };
-        let read = read().map(Arc::new);
-        // Another part of the same object.
-        let bias = read.as_ref().map(|object| object.load_bias());
+        // Another part of the same object needs no reading.
         let mut known = objects.iter().filter_map(|(_, object)| object.as_ref());
-        let same = known
-            .find(|object| Some(object.load_bias()) == bias)
-            .cloned();
-        let object = same.or(read);
+        let same = known.find(|object| object.lies_at(start, offset)).cloned();
+        let object = same.or_else(|| read().map(Arc::new));
         objects.push(((start, offset), object.clone()));
         object
     }

@@ -108,6 +108,12 @@ impl Symbols {
         &self.objects
     }
 
+    /// Where objects have code: ranges in ascending order, each with its object's place in [`Symbols::objects`].
+    #[must_use]
+    pub fn spans(&self) -> &[(Range<u64>, usize)] {
+        &self.spans
+    }
+
     /// The place in [`Symbols::objects`] of the object whose code lies at an address.
     #[must_use]
     pub fn object_index(&self, addr: u64) -> Option<usize> {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object as _, ObjectSegment};
+use sha2::{Digest, Sha256};
 
 use super::SymbolTable;
 use super::stubs::{Slot, slots};
@@ -21,6 +22,7 @@ pub struct Object {
     code: Vec<Range<u64>>,
     pub(super) table: Arc<SymbolTable>,
     lines: Lines,
+    hash: OnceLock<String>,
 }
 
 /// Where source lines come from.
@@ -91,6 +93,7 @@ impl Object {
             code: code.map(|s| s.addr..s.end()).collect(),
             table: Arc::new(table),
             lines: Lines::Dwarf(Arc::clone(bytes), Box::new(lines)),
+            hash: OnceLock::new(),
         }
     }
 
@@ -123,6 +126,7 @@ impl Object {
             code: code.collect(),
             table: Arc::new(table),
             lines: Lines::Made(lines),
+            hash: OnceLock::new(),
         }
     }
 
@@ -145,10 +149,33 @@ impl Object {
         self.build_id.as_deref()
     }
 
+    /// The bytes of the file as they were read; `None` of code that was made.
+    #[must_use]
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.lines {
+            Lines::Dwarf(bytes, _) => Some(bytes),
+            Lines::Made(_) => None,
+        }
+    }
+
+    /// SHA-256 of [`Object::bytes`], in hexadecimal.
+    #[must_use]
+    pub fn hash(&self) -> Option<&str> {
+        let bytes = self.bytes()?;
+        Some(self.hash.get_or_init(|| hex(&Sha256::digest(bytes))))
+    }
+
     /// Bytes by which addresses lie behind those that the file says.
     #[must_use]
     pub fn load_bias(&self) -> u64 {
         self.bias
+    }
+
+    /// Whether a mapping that has `offset` bytes of the file in front of `start` is a part of this object.
+    pub(super) fn lies_at(&self, start: u64, offset: u64) -> bool {
+        let file = self.bytes().map(ElfFile64::<LittleEndian>::parse);
+        let file = file.and_then(Result::ok);
+        file.and_then(|file| bias(&file, start, offset)) == Some(self.bias)
     }
 
     /// Ranges of the object's code.

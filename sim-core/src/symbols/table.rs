@@ -374,8 +374,7 @@ impl SymbolTable {
     }
 
     /// Where stubs lie by which calls reach functions of other objects, in ascending order.
-    #[must_use]
-    pub fn stubs(&self) -> &[Range<u64>] {
+    pub(super) fn stubs(&self) -> &[Range<u64>] {
         &self.stubs
     }
 

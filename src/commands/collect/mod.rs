@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::cli::{self, CollectArgs, Kind};
 use crate::commands::timed_machine;
 use crate::program;
+use crate::saved;
 use crate::text;
 
 /// One event in this many is sampled by default.
@@ -242,8 +243,13 @@ impl Report<'_> {
     fn describe<K: ProfileKey>(&self, member: &K) -> String {
         let name = |address: u64| {
             let symbols = &self.collected.symbols;
-            let function = symbols.function_at(address)?;
-            Some(symbols.with_object(address, &function.name))
+            if let Some(function) = symbols.function_at(address) {
+                return Some(symbols.with_object(address, &function.name));
+            }
+            // Code of a library without a name has its offset.
+            let object = symbols.other_object_at(address)?;
+            let offset = address.wrapping_sub(object.load_bias());
+            Some(format!("{}+{offset:#x}", object.file_name()))
         };
         let label = member.label(&name);
         match self.collection.kind {
@@ -303,6 +309,7 @@ impl Report<'_> {
             parts: 1,
             total: 0,
             summary: summary.clone(),
+            objects: saved::objects(&self.collected.symbols),
         };
         let document = |what: &str, profile: &Profile<K>| -> anyhow::Result<Value> {
             let mut bytes = Vec::new();

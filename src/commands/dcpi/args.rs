@@ -93,7 +93,8 @@ pub struct SetArgs {
     /// Only these epochs
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub epoch: Vec<u32>,
-    /// Only this program: its name as it was collected, or the beginning of its hash
+    /// Only this object: a program or library by its path as it was collected, the last part of it, or the beginning of its
+    /// hash or build id; `unknown` is code outside of all objects
     #[arg(long, value_name = "NAME")]
     pub program: Option<String>,
 }
@@ -101,7 +102,7 @@ pub struct SetArgs {
 /// View of a database that is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum View {
-    /// Samples by procedure, or with --by-image by image
+    /// Samples by procedure, or with --by-image by object
     Prof,
     /// A procedure by instruction: frequency, cycles, why it stalls
     Calc,
@@ -134,7 +135,7 @@ pub struct ReportArgs {
     pub view: View,
     #[command(flatten)]
     pub set: SetArgs,
-    /// Of prof: by image instead of by procedure
+    /// Of prof: by object instead of by procedure
     #[arg(long)]
     pub by_image: bool,
     /// Of stats: leave out procedures with less than this share of all samples

@@ -1,10 +1,10 @@
 //! `hps dcpi collect`.
 
 use anyhow::{Context, anyhow};
-use hps_dcpi::collect::{DELIVERY_CYCLES, Follow, Observer, Plan};
+use hps_dcpi::collect::{ByObject, DELIVERY_CYCLES, Follow, ObjectSamples, Observer, Plan};
 use hps_dcpi::database::{Database, Header};
 use hps_dcpi::samples::{Counts, Event};
-use hps_lab::{ChipLoop, Lab, Timed, VERSION};
+use hps_lab::{ChipLoop, Files, Lab, Timed};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::EitherCore;
 use hps_pipeline::pmu::{CounterConfig, Turns};
@@ -14,6 +14,7 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
 use super::args::CollectArgs;
+use super::objects::{self, Collection};
 use crate::cli::CoreKind;
 use crate::commands::run::fault;
 use crate::commands::timed_machine;
@@ -28,31 +29,38 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
     let guest = program::guest_options(&args.guest)?;
     let (name, arguments) = args.command.split_first().context("a program is named")?;
     let subject = program::find(name, args.isa, arguments, &guest)?;
-    let lab = Lab::of(&subject).timed_by(&machine);
-    let provenance = lab.provenance();
+    let mut lab = Lab::of(&subject)
+        .timed_by(&machine)
+        .warnings_to(|text| say!("hps: warning: {text}"));
     let database = Database::create(&args.db)?;
     if args.new_epoch {
         database.new_epoch()?;
     }
-    let header = |event, period| Header {
-        image: image_name(name),
-        image_hash: provenance.program_hash.clone(),
-        isa: provenance.isa.to_string(),
-        machine: machine.config.to_ron(),
-        machine_name: machine.config.name.clone(),
-        version: VERSION.to_string(),
-        event,
-        period,
+    let is_under_root = subject.process.file_name.is_some();
+    let name = match is_under_root {
+        true => name.clone(),
+        false => image_name(name),
     };
+    let root = match &guest.files {
+        Files::None => None,
+        Files::WorkingFolder => Some(std::env::current_dir()?),
+        Files::Under { root, .. } => Some(std::path::absolute(root)?),
+    };
+    let mut collection = Collection::new(
+        &database,
+        &machine.config,
+        (&subject.image, name),
+        (root, is_under_root),
+    );
     if args.charged {
         let lab = lab.limit(args.max_instructions.unwrap_or(u64::MAX));
         let (found, ended) = charged(lab, args, &plans)?;
-        for (plan, counts) in plans.iter().zip(&found) {
-            database.add(&header(plan.event, plan.whole_period()), counts)?;
-        }
+        collection.add(&plans, &found)?;
+        collection.finish(&plans)?;
         return Ok(exit_code(ended.0, &ended.1));
     }
-    let lab = lab.watched_by(Observer::new(&machine.config, &plans));
+    let observer = Observer::new(&machine.config, &plans).by_object(lab.record_code());
+    let lab = lab.watched_by(observer);
     let EitherCore::Cycle(mut core) = lab.open()?.into_inner() else {
         return Err(anyhow!("only the cycle-driven core has an issue queue"));
     };
@@ -63,17 +71,16 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         let step = args.merge_every.min(left);
         let stop = NoEditor::run_chip(&mut core, step);
         left -= step;
-        let is_over = stop != Stop::Limit || left == 0;
         let observer: &mut Observer = core.probe_mut().probe_mut();
-        for ((plan, counts), total) in observer.take_samples().iter().zip(&mut totals) {
-            *total += counts.total();
-            edges += counts.by_edge.values().sum::<u64>();
-            // An event without a sample is a result, too: its file says that it was sampled.
-            if is_over || !counts.is_empty() {
-                database.add(&header(plan.event, plan.whole_period()), counts)?;
-            }
-        }
-        if is_over {
+        let samples = observer.take_by_object();
+        collection.add(&plans, &samples)?;
+        let (sums, new_edges) = objects::sums(&samples, &plans);
+        totals
+            .iter_mut()
+            .zip(sums)
+            .for_each(|(all, new)| *all += new);
+        edges += new_edges;
+        if stop != Stop::Limit || left == 0 {
             break stop;
         }
     };
@@ -90,6 +97,7 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         sums.join(", "),
         args.db.display()
     );
+    collection.finish(&plans)?;
     Ok(exit_code(stop, core.process()))
 }
 
@@ -120,13 +128,14 @@ fn counted(event: Event) -> anyhow::Result<hps_pipeline::pmu::Event> {
     })?)
 }
 
-/// Samples a run by interrupts, which the program pays for, and prints their statistics. Gives the samples in the order
-/// of the plans, why the run ended, and the program's process.
+/// Samples a run by interrupts, which the program pays for, and prints their statistics. Gives the samples by object, why
+/// the run ended, and the program's process. The handler's table has no times: all samples are resolved by the map at the
+/// end.
 fn charged(
     lab: Lab<'_, Timed<'_>, NoEditor>,
     args: &CollectArgs,
     plans: &[Plan],
-) -> anyhow::Result<(Vec<Counts>, (Stop, Process))> {
+) -> anyhow::Result<(Vec<ObjectSamples>, (Stop, Process))> {
     let counter = |plan: &Plan| -> anyhow::Result<CounterConfig> {
         Ok(CounterConfig {
             spread: plan.period.most - plan.period.least,
@@ -170,7 +179,13 @@ fn charged(
         grouped(found.overflows_lost),
         args.db.display()
     );
-    Ok((counts, (found.ran.stop, found.ran.process)))
+    let mut by_object = ByObject::default();
+    let symbols = found.ran.process.symbols();
+    by_object.add(&symbols, &counts.iter().collect::<Vec<_>>());
+    for note in symbols.notes() {
+        say!("hps: note: {note}");
+    }
+    Ok((by_object.into_all(), (found.ran.stop, found.ran.process)))
 }
 
 /// The path of a program of the user's, which is found again from elsewhere; the name of one of the project's.

@@ -3,8 +3,8 @@
 /// Examples of `hps dcpi`.
 pub const DCPI: &str = "\
 A probe samples the head of the issue queue at random intervals; with --charged interrupts do, and the
-program pays. The database keeps one file for each image and event, in epochs; collections add up, also
-at once.
+program pays. The database keeps one file for each object (program or library) and event, in epochs;
+collections and processes add up, also at once.
 
 Examples:
   hps dcpi collect --isa alpha --period 480..512 --event all minicc small

@@ -3,6 +3,7 @@
 pub mod args;
 mod collect;
 mod examples;
+mod objects;
 mod page;
 mod report;
 mod sets;

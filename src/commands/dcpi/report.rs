@@ -17,7 +17,7 @@ use hps_sim_core::symbols::Function;
 
 use super::args::{ReportArgs, SetArgs, View};
 use super::collect::machine_of;
-use super::sets::{Set, contents, only, sets};
+use super::sets::{Set, comparable, contents, labels, only, sets};
 use crate::text::print;
 
 /// Lines that are listed.
@@ -33,9 +33,7 @@ pub(super) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         View::Prof if args.by_image => counted(args, |set, events| {
             vec![said::by_image(set.name(), &set.stored.samples, events)]
         })?,
-        View::Prof => counted(args, |set, events| {
-            said::by_procedure(set.image(), set.name(), &set.stored.samples, events)
-        })?,
+        View::Prof => counted(args, Set::by_procedure)?,
         View::Annotate => counted(args, |set, events| {
             said::by_line(set.image(), set.name(), &set.stored.samples, events)
         })?,
@@ -91,56 +89,68 @@ fn counted(
     Ok(said::prof(&lines, &events, args.top.unwrap_or(TOP)))
 }
 
-/// Analyzes procedures of the only set and gives them to a function.
-pub(super) fn with_procedures<T>(
+/// Analyzes procedures of a set.
+pub(super) fn procedures(
     set: &Set,
     wanted: impl Fn(&Function) -> bool,
-    then: impl FnOnce(Vec<Procedure>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
+) -> anyhow::Result<Vec<Procedure>> {
+    let Some(image) = set.image() else {
+        return Ok(Vec::new());
+    };
     let machine = machine_of(&set.stored.header)?;
-    let code = Code::new(set.image());
+    let code = Code::new(image);
     let analyst = Analyst::new(&code, &machine)?;
     let functions = code.functions().iter().filter(|f| wanted(f));
-    then(
-        functions
-            .map(|f| analyst.procedure(f, &set.stored.samples))
-            .collect(),
-    )
+    let analyzed = functions.map(|f| analyst.procedure(f, &set.stored.samples));
+    Ok(analyzed.collect())
+}
+
+/// Analyzes the procedures of a set that have samples of cycles.
+pub(super) fn sampled_procedures(set: &Set) -> anyhow::Result<Vec<Procedure>> {
+    procedures(set, |f| set.cycles_within(f.addr..f.addr + f.size) > 0)
 }
 
 /// The procedure that is named.
 fn named(args: &ReportArgs) -> anyhow::Result<Procedure> {
     let name = args.procedure.as_deref();
     let name = name.context("name a procedure; `hps dcpi report` lists them")?;
-    let set = only(&args.set)?;
-    let Some(function) = set.image().symbols.function_named(name) else {
-        let all = set.image().symbols.functions().iter();
-        let mut similar: Vec<&str> = all
-            .map(|f| f.name.as_str())
-            .filter(|f| f.contains(name))
-            .collect();
-        similar.truncate(8);
-        bail!(
-            "{name}: {} has no such procedure{}{}",
-            set.name(),
-            if similar.is_empty() {
-                "; `hps dcpi report` lists them"
-            } else {
-                "; there are "
-            },
-            similar.join(", ")
-        );
-    };
-    let addr = function.addr;
-    with_procedures(
-        &set,
-        |f| f.addr == addr,
-        |mut found| {
-            found
-                .pop()
-                .with_context(|| format!("{name}: it has no code"))
-        },
-    )
+    let sets = comparable(&args.set)?;
+    let all = || sets.iter().filter_map(|set| Some((set, set.image()?)));
+    let mut found: Vec<(&Set, &Function)> = all()
+        .filter_map(|(set, image)| Some((set, image.symbols.function_named(name)?)))
+        .collect();
+    // Stubs and local functions of several objects share names: those without samples are not asked for.
+    if found.len() > 1 {
+        let is_sampled =
+            |(set, f): &(&Set, &Function)| set.cycles_within(f.addr..f.addr + f.size) > 0;
+        let sampled: Vec<_> = found.iter().copied().filter(is_sampled).collect();
+        found = if sampled.is_empty() { found } else { sampled };
+    }
+    match found[..] {
+        [(set, function)] => procedures(set, |f| f.addr == function.addr)?
+            .pop()
+            .with_context(|| format!("{name}: it has no code")),
+        [] => {
+            let functions = all().flat_map(|(_, image)| image.symbols.functions());
+            let similar = functions.map(|f| f.name.as_str());
+            let similar: Vec<&str> = similar.filter(|f| f.contains(name)).take(8).collect();
+            let names: Vec<&str> = sets.iter().map(Set::name).collect();
+            bail!(
+                "{name}: {} has no such procedure{}{}",
+                names.join(", "),
+                if similar.is_empty() {
+                    "; `hps dcpi report` lists them"
+                } else {
+                    "; there are "
+                },
+                similar.join(", ")
+            )
+        }
+        _ => bail!(
+            "{name}: several objects have this procedure: choose with --program among {}",
+            labels(found.iter().map(|(set, _)| *set))
+        ),
+    }
 }
 
 /// Cycles by cause, of the procedure that is named or of all.
@@ -148,19 +158,16 @@ fn summary(args: &ReportArgs) -> anyhow::Result<Summary> {
     if args.procedure.is_some() {
         return Ok(Summary::of(&named(args)?));
     }
-    let set = only(&args.set)?;
-    with_procedures(
-        &set,
-        |_| true,
-        |all| {
-            let mut summary = Summary::default();
-            all.iter().for_each(|p| summary.add(&Summary::of(p)));
-            Ok(summary)
-        },
-    )
+    let mut summary = Summary::default();
+    for set in &comparable(&args.set)? {
+        for procedure in sampled_procedures(set)? {
+            summary.add(&Summary::of(&procedure));
+        }
+    }
+    Ok(summary)
 }
 
-/// Samples of cycles by procedure of some epochs of a database.
+/// Samples of cycles by object and procedure of some epochs of a database.
 fn procedures_of(folder: &Path, epochs: &[u32]) -> anyhow::Result<BTreeMap<String, u64>> {
     let args = SetArgs {
         db: vec![folder.to_path_buf()],
@@ -169,8 +176,10 @@ fn procedures_of(folder: &Path, epochs: &[u32]) -> anyhow::Result<BTreeMap<Strin
     };
     let mut sum = BTreeMap::new();
     for set in sets(&args)? {
-        for (procedure, count) in set.by_procedure() {
-            *sum.entry(procedure).or_insert(0) += count;
+        let object = set.name().rsplit('/').next().unwrap_or_default();
+        for line in set.by_procedure(&[Event::Cycles]) {
+            let procedure = format!("{object}!{}", line.procedure);
+            *sum.entry(procedure).or_insert(0) += line.counts[0];
         }
     }
     Ok(sum)
@@ -243,12 +252,18 @@ fn export(args: &ReportArgs) -> anyhow::Result<u8> {
         clock_mhz: Some(f64::from(machine_of(stored)?.clock_mhz)),
     };
     let column = Column::new(format!("{}_samples", args.event.name()), "count");
-    let map = FunctionMap::named(&set.image().symbols);
+    let Some(image) = set.image() else {
+        bail!(
+            "{}: code outside of all objects has no names to export",
+            set.name()
+        );
+    };
+    let map = FunctionMap::named(&image.symbols);
     let weights = counts
         .by_pc
         .iter()
         .map(|(pc, n)| (Key::of_program(*pc), *n));
-    let profile = symbolized_weights(header, column, weights, &set.image().symbols, &map);
+    let profile = symbolized_weights(header, column, weights, &image.symbols, &map);
     crate::export::write(&profile, &exports)?;
     Ok(0)
 }

@@ -26,6 +26,7 @@ pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
     }
     let program = (shown.args.subject.program(), shown.image.hash.as_str());
     let saved = SavedProfiles::new(folder, program, configuration)?;
+    let saved = saved.with_objects(shown.symbols);
     let (parts, instructions) = (exact.units_per_cycle, shown.instructions);
     saved.write_kind(keyed::by_instruction(exact), parts)?;
     saved.write_kind(keyed::by_block(instructions), parts)?;

@@ -17,6 +17,7 @@ use hps_shadow::control::Costs;
 use hps_shadow::policy::Policy;
 use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
+use hps_sim_core::symbols::Symbols;
 use serde_json::json;
 
 use super::args::{PolicyArgs, ShadowsOn, SimulateArgs};
@@ -103,6 +104,8 @@ fn report(
             args.command.first().map_or("", String::as_str),
             program.image.hash.as_str(),
         );
+        let symbols = outcome.process.symbols();
+        let of = (of, &*symbols);
         save(&outcome.profiles, graphs, folder, of, "shadows")?;
         save(truth, graphs, &folder.join("perfect"), of, "perfect")?;
     }
@@ -125,10 +128,11 @@ fn save(
     profiles: &Profiles<'_>,
     graphs: &Graphs<'_>,
     folder: &Path,
-    program: (&str, &str),
+    (program, symbols): ((&str, &str), &Symbols),
     collected: &str,
 ) -> anyhow::Result<()> {
     let saved = SavedProfiles::new(folder, program, json!({ "collected": collected }))?;
+    let saved = saved.with_objects(symbols);
     saved.write_kind(profiles.by_path(graphs), 1)?;
     saved.write("long_path", profiles.by_long_path(), 1)?;
     saved.write_kind(profiles.by_edge(), 1)?;

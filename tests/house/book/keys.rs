@@ -108,6 +108,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
         &["formats/profiles.md"],
         &[
             ("profile/src/document.rs", Names::Fields),
+            ("profile/src/objects.rs", Names::Fields),
             ("profile/src/streams/mod.rs", Names::Fields),
             ("profile/src/key/call_pair.rs", Names::Fields),
             ("profile/src/key/edge.rs", Names::Fields),

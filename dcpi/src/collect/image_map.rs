@@ -1,0 +1,137 @@
+//! The image map: which object's code lay where when a sample was taken.
+//!
+//! Samples are resolved before the code of a program changes, by the map up to then. So a library that is opened where
+//! another one was closed gets its own samples alone, and each process of a run has a map of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hps_sim_core::symbols::{CodeLog, CodeWatch, Object, Symbols};
+use rustc_hash::FxHashMap;
+
+use crate::samples::{Counts, ELSEWHERE};
+
+/// Samples in the code of one object, at the addresses that its file says.
+#[derive(Clone, Debug)]
+pub struct ObjectSamples {
+    /// The object. `None`: code outside of all objects, at addresses of the running program.
+    pub object: Option<Arc<Object>>,
+    /// Samples, in the order of the plans.
+    pub counts: Vec<Counts>,
+}
+
+/// Samples by object.
+#[derive(Clone, Debug, Default)]
+pub struct ByObject {
+    found: Vec<ObjectSamples>,
+    /// Place in `found` of each object, by its address in the host's memory; of unknown code at 0.
+    places: FxHashMap<usize, usize>,
+}
+
+impl ByObject {
+    /// Adds samples of a program whose objects lie as its symbols say: one item for each plan.
+    pub fn add(&mut self, symbols: &Symbols, counts: &[&Counts]) {
+        for (plan, of_plan) in counts.iter().enumerate() {
+            for (&pc, &count) in &of_plan.by_pc {
+                let object = symbols.object_at(pc);
+                let there = self.counts(object, plan, counts);
+                let own = pc.wrapping_sub(bias(object));
+                *there.by_pc.entry(own).or_default() += count;
+            }
+            for (&(from, to), &count) in &of_plan.by_edge {
+                let object = symbols.object_index(from);
+                let is_inside = symbols.object_index(to) == object;
+                let object = object.map(|at| &symbols.objects()[at]);
+                let bias = bias(object);
+                let to = match is_inside {
+                    true => to.wrapping_sub(bias),
+                    false => ELSEWHERE,
+                };
+                let there = self.counts(object, plan, counts);
+                let edge = (from.wrapping_sub(bias), to);
+                *there.by_edge.entry(edge).or_default() += count;
+            }
+        }
+    }
+
+    fn counts(
+        &mut self,
+        object: Option<&Arc<Object>>,
+        plan: usize,
+        all: &[&Counts],
+    ) -> &mut Counts {
+        let key = object.map_or(0, |object| Arc::as_ptr(object) as usize);
+        let found = &mut self.found;
+        let place = *self.places.entry(key).or_insert_with(|| {
+            found.push(ObjectSamples {
+                object: object.cloned(),
+                counts: all.iter().map(|c| Counts::new(c.period)).collect(),
+            });
+            found.len() - 1
+        });
+        &mut found[place].counts[plan]
+    }
+
+    /// All objects with samples, in the order in which they were sampled first.
+    #[must_use]
+    pub fn into_all(self) -> Vec<ObjectSamples> {
+        self.found
+    }
+}
+
+fn bias(object: Option<&Arc<Object>>) -> u64 {
+    object.map_or(0, |object| object.load_bias())
+}
+
+/// The maps of all programs of a run.
+#[derive(Debug)]
+pub(super) struct ImageMap {
+    log: CodeLog,
+    /// The program that runs.
+    program: u32,
+    programs: BTreeMap<u32, (CodeWatch, Arc<Symbols>)>,
+    by_object: ByObject,
+}
+
+impl ImageMap {
+    /// Maps of the programs that record their code in `log`.
+    pub fn new(log: CodeLog) -> ImageMap {
+        ImageMap {
+            log,
+            program: 0,
+            programs: BTreeMap::new(),
+            by_object: ByObject::default(),
+        }
+    }
+
+    /// Whether the map of the samples so far differs from that of an instruction of this program.
+    pub fn is_changed(&self, program: u32) -> bool {
+        let known = self.programs.get(&program);
+        program != self.program || known.is_none_or(|(watch, _)| watch.is_changed())
+    }
+
+    /// Resolves samples by the map up to now, and takes the map of a program.
+    pub fn turn_to(&mut self, program: u32, counts: &[&Counts]) {
+        self.resolve(counts);
+        self.program = program;
+        let log = &self.log;
+        let new = || (CodeWatch::new(log.clone(), program), Arc::default());
+        let (watch, symbols) = self.programs.entry(program).or_insert_with(new);
+        if let Some(news) = watch.news() {
+            *symbols = news;
+        }
+    }
+
+    /// Resolves samples by the map up to now.
+    pub fn resolve(&mut self, counts: &[&Counts]) {
+        let nothing = Symbols::default();
+        let known = self.programs.get(&self.program);
+        let symbols = known.map_or(&nothing, |(_, symbols)| &**symbols);
+        self.by_object.add(symbols, counts);
+    }
+
+    /// Takes the samples that were resolved since the last call.
+    pub fn take(&mut self) -> Vec<ObjectSamples> {
+        std::mem::take(&mut self.by_object).into_all()
+    }
+}
