@@ -98,7 +98,7 @@ pub fn by_context(exact: &ExactProfile, most_bytes: u64) -> (Profile<Context, Cy
         }
     }
     let context = |node: NodeId| {
-        let innermost = contexts.nodes()[node.index()].entry;
+        let innermost = contexts.nodes()[contexts.native(node).index()].entry;
         let sites = contexts.path(node).filter_map(|node| node.entered.site());
         let mut path: Vec<u64> = std::iter::once(innermost).chain(sites).collect();
         path.reverse();

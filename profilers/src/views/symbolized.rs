@@ -9,6 +9,7 @@ use hps_profile::symbolized::{
     Series, SymbolizedProfile, Thread, ThreadId,
 };
 use hps_sim_core::image::SourceFrame;
+use hps_sim_core::interpreted;
 use hps_sim_core::symbols::Symbols;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,6 +21,21 @@ use crate::timeline::Timeline;
 
 /// Frames that all stacks of a file have together, unless the file would be too large.
 pub const MOST_FRAMES: usize = 1_000_000;
+
+/// Frames of the stacks of a file, where an interpreter executes functions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// Native frames, and between them the interpreted functions that each activation of the interpreter's loop executes.
+    #[default]
+    Nested,
+    /// Interpreted functions alone. Cycles outside of all of them belong to [`NOT_INTERPRETED`].
+    Interpreted,
+}
+
+/// Stands for native code that no interpreted function is around.
+pub const NOT_INTERPRETED: &str = "(not interpreted)";
+/// Interpreted places have addresses from here on, where no program has code.
+const FIRST_PLACE: u64 = 1 << 48;
 
 /// Names of threads by their numbers. Threads without one have the program's.
 pub type ThreadNames = BTreeMap<u32, String>;
@@ -37,6 +53,7 @@ pub fn symbolized(
     map: &FunctionMap,
     threads: &ThreadNames,
     timeline: Option<&Timeline>,
+    frames: Frames,
 ) -> SymbolizedProfile {
     let parts = u32::try_from(exact.units_per_cycle).unwrap_or(u32::MAX);
     let cycles = |name: &str| Column::new(name, "cycles").in_parts_of(parts);
@@ -62,6 +79,7 @@ pub fn symbolized(
         builder: Builder::new(header, columns),
         symbols,
         map,
+        interpreted: &exact.interpreted.names,
         known: FxHashMap::default(),
     };
     let depth = Depth::that_fits(&exact.contexts, |depth| {
@@ -72,15 +90,16 @@ pub fn symbolized(
     let (mut sites_of, mut sites) = (None, Vec::new());
     for row in &exact.rows {
         let key = row.of.key;
-        let leaf = names.location(key.pc, u32::from(key.disepc.to_bits()));
         let kept = depth.stand_in(row.of.node);
         if sites_of != Some(kept) {
             sites_of = Some(kept);
-            sites.clear();
-            let around = exact.contexts.path(kept).filter_map(|n| n.entered.site());
-            sites.extend(around.map(|site| names.location(site, 0)));
+            let around = exact.contexts.path(kept).map(|node| node.entered);
+            sites = names.sites(around, frames);
         }
-        let mut stack = vec![leaf];
+        let mut stack = Vec::new();
+        if frames == Frames::Nested {
+            stack.push(names.location(key.pc, u32::from(key.disepc.to_bits())));
+        }
         if kept != row.of.node {
             stack.push(names.builder.deeper());
         }
@@ -179,6 +198,7 @@ pub fn symbolized_weights(
         builder: Builder::new(header, vec![column]),
         symbols,
         map,
+        interpreted: &interpreted::Names::default(),
         known: FxHashMap::default(),
     };
     for (key, weight) in weights {
@@ -208,10 +228,50 @@ struct Names<'a> {
     builder: Builder,
     symbols: &'a Symbols,
     map: &'a FunctionMap,
+    interpreted: &'a interpreted::Names,
     known: FxHashMap<(u64, u32), LocationId>,
 }
 
 impl Names<'_> {
+    /// Where contexts were left, from the ways in which they were entered, the innermost first.
+    fn sites(&mut self, around: impl Iterator<Item = Entered>, frames: Frames) -> Vec<LocationId> {
+        let sites = around.filter_map(|entered| match (entered, frames) {
+            (Entered::Interpreted(place), _) => Some(self.place(place)),
+            (_, Frames::Interpreted) => None,
+            (_, Frames::Nested) => entered.site().map(|site| self.location(site, 0)),
+        });
+        let mut sites: Vec<LocationId> = sites.collect();
+        if frames == Frames::Interpreted && sites.is_empty() {
+            let name = NOT_INTERPRETED.to_owned();
+            let function = self.builder.function(Function {
+                name,
+                ..Function::default()
+            });
+            let address = FIRST_PLACE - 1;
+            sites.push(
+                self.builder
+                    .location(address, 0, &[Frame::new(function, 0)]),
+            );
+        }
+        sites
+    }
+
+    /// The location of a place of an interpreted function.
+    fn place(&mut self, number: u32) -> LocationId {
+        let address = FIRST_PLACE + u64::from(number);
+        let place = self.interpreted.place(number);
+        let function = &self.interpreted.functions()[place.function as usize];
+        self.builder.location_with(address, 0, |builder| {
+            let named = builder.function(Function {
+                name: function.name.clone(),
+                file: function.file.clone(),
+                line: function.first_line,
+                ..Function::default()
+            });
+            vec![Frame::new(named, place.line)]
+        })
+    }
+
     fn location(&mut self, pc: u64, disepc: u32) -> LocationId {
         if let Some(&known) = self.known.get(&(pc, disepc)) {
             return known;

@@ -20,7 +20,7 @@ use hps_sim_core::symbols::Symbols;
 
 use super::charged::{self, Charged};
 use super::{annotate, export, json, save, tables, timeline};
-use crate::cli::ProfileArgs;
+use crate::cli::{FrameKind, ProfileArgs};
 use crate::commands::{contention, timed_machine};
 use crate::program;
 use crate::text::{Align, Table, grouped};
@@ -111,6 +111,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         timeline: args.timeline || (is_kept && has_one_context),
         samplers: samplers.collect(),
         program: args.process,
+        interpreted: args.frames != FrameKind::Native,
         ..Watch::default()
     };
     let named = &args.subject;
@@ -454,7 +455,8 @@ fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
             "\nnote: the program names no function for some of its code; sub_ADDRESS stands for what was called there"
         )?;
     }
-    for sentence in shown.symbols.notes() {
+    let interpreted = &shown.truth.exact.interpreted;
+    for sentence in shown.symbols.notes().iter().chain(&interpreted.notes) {
         writeln!(out, "note: {sentence}")?;
     }
     let has_lines = shown

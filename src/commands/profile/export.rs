@@ -3,9 +3,10 @@
 use hps_lab::VERSION;
 use hps_lab::host::{shell_word, shell_words};
 use hps_profile::symbolized::{Header, SymbolizedProfile};
-use hps_profilers::views::{MOST_FRAMES, symbolized};
+use hps_profilers::views::{Frames, MOST_FRAMES, symbolized};
 
 use super::exact::Shown;
+use crate::cli::FrameKind;
 use crate::export::{self, Export};
 
 /// Bytes that a file may have.
@@ -65,6 +66,10 @@ fn profile(shown: &Shown<'_>, most_frames: usize) -> SymbolizedProfile {
         shown.map,
         &shown.truth.ran.process.os.thread_names(),
         shown.truth.timeline.as_ref(),
+        match shown.args.frames {
+            FrameKind::Interpreted => Frames::Interpreted,
+            FrameKind::Nested | FrameKind::Native => Frames::Nested,
+        },
     )
 }
 

@@ -4,6 +4,7 @@ mod annotate;
 mod charged;
 mod exact;
 mod export;
+mod interpreted;
 mod json;
 mod save;
 mod tables;
