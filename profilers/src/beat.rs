@@ -6,8 +6,8 @@
 //! including the next group.
 
 use hps_pipeline::core::{
-    Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stored, Stretch,
-    TrapTaken,
+    Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stored,
+    Stretch, TrapTaken,
 };
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;

@@ -65,16 +65,26 @@ fn instructions_belong_to_the_functions_and_lines_that_spend_them() {
                 assert_eq!(calls[name], entered, "{name}");
                 // Beside the turns there is the loop of the interpreter.
                 let (least, found) = (each * turns, found[name]);
-                assert!((least..least + 400).contains(&found), "{isa:?} {core} {name}: {found}");
+                assert!(
+                    (least..least + 400).contains(&found),
+                    "{isa:?} {core} {name}: {found}"
+                );
             }
             let lines = numbers(&interpreted["lines"], &["file", "line"], "instructions");
             for (line, turns) in [(20, 3000), (30, 3000), (31, 2000), (41, 700), (12, 505)] {
                 let (least, found) = (each * turns, lines[&format!("script.py:{line}")]);
-                assert!((least..least + 300).contains(&found), "{isa:?} {core} line {line}: {found}");
+                assert!(
+                    (least..least + 300).contains(&found),
+                    "{isa:?} {core} line {line}: {found}"
+                );
             }
             // Cycles of functions and lines are shares of the run.
             let units = |key: &str| -> u64 {
-                let all = numbers(&interpreted[key], &["function", "name", "line"], "own_units");
+                let all = numbers(
+                    &interpreted[key],
+                    &["function", "name", "line"],
+                    "own_units",
+                );
                 all.values().sum()
             };
             assert_eq!(units("functions"), units("lines"));
@@ -132,18 +142,32 @@ fn stacks_hold_interpreted_functions_between_native_ones() {
 #[test]
 fn each_thread_runs_its_own_functions() {
     for machine in ["hps-4wide", "smt-2", "cmp-4"] {
-        let options = ["--machine", machine, "--export", "p.folded", "--frames", "interpreted"];
+        let options = [
+            "--machine",
+            machine,
+            "--export",
+            "p.folded",
+            "--frames",
+            "interpreted",
+        ];
         let (hps, _) = profile(Isa::Riscv64, &[], &options, &["threads"]);
         let document = document(&hps);
         let calls = numbers(&document["interpreted"]["functions"], &["name"], "calls");
-        let expected = [("<module>", 1), ("Class.many", 1), ("back", 1), ("deep", 1), ("few", 4)];
+        let expected = [
+            ("<module>", 1),
+            ("Class.many", 1),
+            ("back", 1),
+            ("deep", 1),
+            ("few", 4),
+        ];
         let found: Vec<(&str, u64)> = calls.iter().map(|(name, n)| (name.as_str(), *n)).collect();
         assert_eq!(found, expected, "{machine}");
         let stacks = folded(&hps, "deep");
         assert!(stacks.contains_key("deep;few"), "{machine}: {stacks:?}");
-        let mixed = stacks.keys().chain(folded(&hps, "<module>").keys()).any(|stack| {
-            stack.contains("<module>") && stack.contains("deep")
-        });
+        let mixed = stacks
+            .keys()
+            .chain(folded(&hps, "<module>").keys())
+            .any(|stack| stack.contains("<module>") && stack.contains("deep"));
         assert!(!mixed, "{machine}");
     }
 }
@@ -154,7 +178,10 @@ fn an_interpreter_that_cannot_be_read_is_named_once() {
     let note = "the state of CPython 3.14.0 is not known here";
     assert_eq!(printed.matches(note).count(), 1, "{printed}");
     assert!(printed.contains("run the script with CPython 3.13"));
-    assert_eq!(document(&hps)["interpreted"]["functions"], Value::Array(Vec::new()));
+    assert_eq!(
+        document(&hps)["interpreted"]["functions"],
+        Value::Array(Vec::new())
+    );
 }
 
 #[test]

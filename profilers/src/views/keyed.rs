@@ -128,9 +128,10 @@ fn bytes_of_contexts(exact: &ExactProfile) -> Vec<u64> {
         };
         sites.push(around + node.entered.site().map_or(0, line));
     }
-    let nodes = sites.iter().zip(nodes);
-    nodes
-        .map(|(sites, node)| AROUND + sites + line(node.entry))
+    let entry = |id| nodes[exact.contexts.native(id).index()].entry;
+    let contexts = sites.iter().zip(exact.contexts.ids());
+    contexts
+        .map(|(sites, id)| AROUND + sites + line(entry(id)))
         .collect()
 }
 

@@ -157,7 +157,7 @@ fn bytes(addr: u64, of: &Offsets, memory: &Memory) -> Option<Vec<u8>> {
 }
 
 /// The line of each instruction by a table of locations. Source: `InternalDocs/code_objects.md` of CPython 3.13.
-pub(super) fn lines_of(table: &[u8], first_line: u32) -> Vec<u32> {
+pub(in crate::interpreted) fn lines_of(table: &[u8], first_line: u32) -> Vec<u32> {
     let mut lines = Vec::new();
     let mut line = i64::from(first_line);
     let mut rest = table.iter().copied();
