@@ -109,7 +109,7 @@ fn folded(hps: &Hps, from: &str) -> BTreeMap<String, u64> {
 #[test]
 fn stacks_hold_interpreted_functions_between_native_ones() {
     let (hps, _) = profile(Isa::Riscv64, &[], &["--export", "p.folded"], &[]);
-    let nested = folded(&hps, "main;");
+    let nested = folded(&hps, "main;<module>");
     for stack in [
         "main;<module>;few;run;spin",
         "main;<module>;Class.many;run;spin",

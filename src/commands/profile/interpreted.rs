@@ -20,7 +20,7 @@ pub(super) fn print(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<(
     let own: u64 = times.iter().map(|time| time.own_units).sum();
     write!(
         out,
-        "\ninterpreted functions ({}), {} of {}; {:.2}% of all cycles are outside of them\n{}",
+        "\ninterpreted functions ({}), exactly, {} of {}; {:.2}% of all cycles are outside of them\n{}",
         exact.interpreted.interpreters.join(", "),
         top.min(times.len()),
         times.len(),
