@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
-    Cause, Commit, CoreKind, CyclesProbe, DynProbe, EitherCore, EventSet, FlushReason,
+    Cause, Chip, Commit, CoreKind, CyclesProbe, DynProbe, EitherCore, EventSet, FlushReason,
     PipelineProbe, Squash, StageRecord, StagesProbe, State, Stored, Stretch, TrapTaken,
 };
 use hps_sim_core::editor::NoEditor;
