@@ -33,7 +33,7 @@ use hps_sim_core::image::Isa;
 pub use collect::{CollectArgs, Kind, TablesKind};
 pub use files::Writable;
 pub use parts::PartArgs;
-pub use profile::ProfileArgs;
+pub use profile::{FrameKind, ProfileArgs};
 pub use root::{RootCommand, RootMakeArgs};
 pub use studies::{Paper, ReproduceArgs, SweepArgs};
 pub use teach::{AnalyzeArgs, TeachArgs};

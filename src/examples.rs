@@ -142,6 +142,8 @@ Examples:
       A software sampler at its cost: its handler runs, and the profile is of that run.
   hps profile --export flame.svg --export run.pb.gz --export callgrind.out.bwt bwt small
       A flame graph, and files for pprof and KCachegrind.
+  hps profile --root trixie --export py.svg --frames interpreted python3 script.py
+      Functions and lines of a Python script, and a flame graph of its functions alone.
   hps profile --timeline --machine wide-8 --isa alpha minicc small
       How the run goes over time, on another machine and instruction set.
 ";

@@ -10,6 +10,7 @@ use hps_profilers::{
     Beats, Detail, ExactProfile, Follow, Oracle, Period, Programs, Sampled, Samplers,
 };
 use hps_sim_core::image::ProgramImage;
+use hps_sim_core::interpreted::Reader;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::symbols::{CodeLog, CodeWatch, Entries};
 
@@ -34,6 +35,8 @@ pub struct Watch {
     /// The number of the program that is followed, of a run of several processes
     /// ([`Linux::program_number`](hps_sim_core::os::Linux::program_number)); `None`: that of the run itself.
     pub program: Option<u32>,
+    /// True if the contexts that are kept name functions that interpreters execute.
+    pub interpreted: bool,
 }
 
 /// A run with its exact profile.
@@ -52,10 +55,14 @@ impl<E> Truth<E> {
     /// Takes the results out of the probe of a run.
     pub(crate) fn of(ran: Ran<E, Watching, Timing>) -> Self {
         let (ran, probe) = ran.without_probe();
-        let (oracle, (samplers, timeline)) = probe.finish();
+        let ((oracle, (samplers, timeline)), interpreted) = probe.finish_reading();
+        let exact = oracle.finish();
         Truth {
             ran,
-            exact: oracle.finish(),
+            exact: ExactProfile {
+                interpreted,
+                ..exact
+            },
             timeline,
             sampled: samplers.finish(),
         }
@@ -101,7 +108,12 @@ pub(crate) fn probe(
     let samplers = samplers(width, watch.samplers);
     let timeline = watch.timeline.then(|| Timeline::new(functions, code()));
     let oracle = Oracle::new(width, watch.charge, follow);
-    Beats::new((oracle, (samplers, timeline))).following(program)
+    let is_read = watch.interpreted && watch.contexts.is_some();
+    let beats = Beats::new((oracle, (samplers, timeline))).following(program);
+    match is_read {
+        true => beats.reading(Reader::new(CodeWatch::new(log.clone(), program))),
+        false => beats,
+    }
 }
 
 impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> {

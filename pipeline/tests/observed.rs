@@ -9,6 +9,7 @@ use hps_pipeline::core::{
     PipelineProbe, Squash, StageRecord, StagesProbe, State, Stored, Stretch, TrapTaken,
 };
 use hps_sim_core::editor::NoEditor;
+use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
@@ -318,9 +319,13 @@ impl Probe for Stores {}
 impl PipelineProbe for Stores {
     const WANTS_CYCLES: bool = true;
     const WANTS_STORES: bool = true;
-    fn stored(&mut self, stored: &Stored) {
-        let bytes = stored.value.to_le_bytes();
-        for (addr, byte) in (stored.addr..).zip(&bytes[..usize::from(stored.size)]) {
+    fn stored(&mut self, stored: &Stored, memory: &Memory) {
+        let bytes = &stored.value.to_le_bytes()[..usize::from(stored.size)];
+        let mut there = vec![0; bytes.len()];
+        let read = memory.read_bytes(stored.addr, &mut there);
+        read.expect("it was stored there");
+        assert_eq!(there, bytes, "{stored:x?}");
+        for (addr, byte) in (stored.addr..).zip(bytes) {
             self.0.insert(addr, *byte);
         }
     }
@@ -329,21 +334,22 @@ impl PipelineProbe for Stores {
 #[test]
 fn the_stores_that_a_probe_is_told_of_make_memory_what_it_is() {
     for name in ["lz", "objstore"] {
-        let config = preset("hps-4wide");
-        let mut chip = Chip::with(
-            &config,
-            riscv_workload(name),
-            NoEditor,
-            CyclesProbe::new(Stores::default()),
-        );
-        chip.run(200_000);
-        let Stores(stores) = chip.probe().probe();
-        assert!(stores.len() > 1_000, "{name}: {}", stores.len());
-        for (addr, byte) in stores {
-            let mut there = [0];
-            let read = chip.process().mem.read_bytes(*addr, &mut there);
-            read.expect("it was stored there");
-            assert_eq!(there[0], *byte, "{name}: {addr:#x}");
+        for kind in [CoreKind::Cycle, CoreKind::Instruction] {
+            let config = preset("hps-4wide");
+            let probe = CyclesProbe::new(Stores::default());
+            let process = riscv_workload(name);
+            let core = EitherCore::with(kind, &config, process, NoEditor, probe);
+            let mut core = core.expect("a core");
+            core.run(200_000);
+            let core = core.finish();
+            let Stores(stores) = core.probe.probe();
+            assert!(stores.len() > 1_000, "{name}: {}", stores.len());
+            for (addr, byte) in stores {
+                let mut there = [0];
+                let read = core.process.mem.read_bytes(*addr, &mut there);
+                read.expect("it was stored there");
+                assert_eq!(there[0], *byte, "{name}: {addr:#x}");
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use hps_sim_core::editor::NoEditor;
 use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::machine::Machine;
-use hps_sim_core::memory::ReadOnly;
+use hps_sim_core::memory::{Memory, ReadOnly};
 use hps_sim_core::probe::{NoProbe, Probe, Retired};
 
 use crate::common::{Program, preset, random};
@@ -101,7 +101,7 @@ impl<const STAGES: bool> PipelineProbe for Count<STAGES> {
     fn committed(&mut self, _: &Commit) {
         self.commits += 1;
     }
-    fn stored(&mut self, _: &Stored) {
+    fn stored(&mut self, _: &Stored, _: &Memory) {
         self.stores += 1;
     }
     fn squashed(&mut self, _: &Squash) {

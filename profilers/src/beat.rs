@@ -6,11 +6,13 @@
 //! including the next group.
 
 use hps_pipeline::core::{
-    Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stretch,
-    TrapTaken,
+    Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stored,
+    Stretch, TrapTaken,
 };
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::interpreted::{Interpreted, Names, Reader, Store, Turn};
+use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::Probe;
 use rustc_hash::FxHashMap;
 
@@ -45,6 +47,9 @@ pub struct Past {
     pub events: EventSet,
 }
 
+/// A turn of an interpreter, with the number of instructions of the group that commit in front of it.
+pub type Turned = (usize, Turn);
+
 /// Consecutive cycles: stretches in which nothing commits, and then one cycle in which a group commits.
 #[derive(Clone, Copy, Debug)]
 pub struct Beat<'a> {
@@ -65,6 +70,10 @@ pub struct Beat<'a> {
     pub squashes: &'a [Squash],
     /// The last cycle.
     pub end_cycle: u64,
+    /// Turns of interpreters.
+    pub turns: &'a [Turned],
+    /// The names that turns speak of.
+    pub names: &'a Names,
 }
 
 impl Beat<'_> {
@@ -263,6 +272,7 @@ pub struct Beats<O> {
     contexts: Vec<Parts>,
     /// The context of the last event.
     here: usize,
+    reader: Reader,
 }
 
 /// The parts of the next beat of a context.
@@ -271,6 +281,7 @@ struct Parts {
     idle: Vec<Stretch>,
     group: Vec<Commit>,
     squashes: Vec<Squash>,
+    turns: Vec<Turned>,
     last: Option<Past>,
     /// The program that committed or trapped last; 0: none yet.
     program: u32,
@@ -286,6 +297,7 @@ impl<O: Observer> Beats<O> {
             followed: Followed::One(1),
             contexts: vec![Parts::default()],
             here: 0,
+            reader: Reader::default(),
         }
     }
 
@@ -304,31 +316,46 @@ impl<O: Observer> Beats<O> {
         self
     }
 
+    /// Tells the observer of turns of the interpreters that a reader finds in the program.
+    #[must_use]
+    pub fn reading(mut self, reader: Reader) -> Self {
+        self.reader = reader;
+        self
+    }
+
     /// The observer, which has seen all cycles of a run that is over.
-    pub fn finish(mut self) -> O {
+    pub fn finish(self) -> O {
+        self.finish_reading().0
+    }
+
+    /// The observer, which has seen all cycles of a run that is over, and the interpreters of the run.
+    pub fn finish_reading(mut self) -> (O, Interpreted) {
         let followed = self.followed;
         for context in 0..self.contexts.len() {
             self.turn_to(context);
             let parts = &mut self.contexts[context];
-            parts.end_group(followed, &mut self.observer);
+            let names = self.reader.names();
+            parts.end_group(followed, &mut self.observer, names);
             if let Some(stretch) = parts.idle.last() {
                 let next = Key::of_program(stretch.next_pc);
                 let program = parts.program.max(1);
                 let is_followed = parts.turn_to(program, followed, &mut self.observer);
-                parts.end_idle(is_followed, &mut self.observer, next, EventSet::NONE);
+                let owner = (next, EventSet::NONE);
+                parts.end_idle(is_followed, &mut self.observer, owner, names);
             }
         }
-        self.observer
+        (self.observer, self.reader.finish())
     }
 
     /// The parts of the context in which something happens.
     #[inline(always)]
-    fn at(&mut self, context: ContextId) -> (&mut Parts, &mut O) {
+    fn at(&mut self, context: ContextId) -> (&mut Parts, &mut O, &Names) {
         let number = usize::from(context.processor);
         if number != self.here {
             self.turn_to(number);
         }
-        (&mut self.contexts[number], &mut self.observer)
+        let parts = &mut self.contexts[number];
+        (parts, &mut self.observer, self.reader.names())
     }
 
     #[cold]
@@ -366,7 +393,7 @@ impl Parts {
 
     /// The group that has committed is complete.
     #[inline]
-    fn end_group<O: Observer>(&mut self, followed: Followed, observer: &mut O) {
+    fn end_group<O: Observer>(&mut self, followed: Followed, observer: &mut O, names: &Names) {
         let (Some(first), Some(last)) = (self.group.first(), self.group.last()) else {
             return;
         };
@@ -385,6 +412,8 @@ impl Parts {
             trapped: EventSet::NONE,
             squashes: &self.squashes,
             end_cycle,
+            turns: &self.turns,
+            names,
         };
         if is_followed {
             observer.beat(&beat);
@@ -398,6 +427,7 @@ impl Parts {
             self.squashes.retain(|s| s.cycle > end_cycle);
         }
         self.group.clear();
+        self.turns.clear();
     }
 
     /// The stretches behind the last group end without a group.
@@ -405,8 +435,8 @@ impl Parts {
         &mut self,
         is_followed: bool,
         observer: &mut O,
-        next: Key,
-        trapped: EventSet,
+        (next, trapped): (Key, EventSet),
+        names: &Names,
     ) {
         let Some(stretch) = self.idle.last() else {
             return;
@@ -419,6 +449,8 @@ impl Parts {
             trapped,
             squashes: &self.squashes,
             end_cycle: stretch.end_cycle() - 1,
+            turns: &[],
+            names,
         };
         match is_followed {
             true => observer.beat(&beat),
@@ -445,6 +477,7 @@ impl<O: Observer> Probe for Beats<O> {
 
 impl<O: Observer> PipelineProbe for Beats<O> {
     const WANTS_CYCLES: bool = true;
+    const WANTS_STORES: bool = true;
 
     fn stand_in(&self) -> Option<Self> {
         Some(Beats {
@@ -456,9 +489,9 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     #[inline]
     fn stretch(&mut self, stretch: &Stretch) {
         let followed = self.followed;
-        let (parts, observer) = self.at(stretch.context);
+        let (parts, observer, names) = self.at(stretch.context);
         if !parts.group.is_empty() {
-            parts.end_group(followed, observer);
+            parts.end_group(followed, observer, names);
         }
         parts.idle.push(*stretch);
     }
@@ -466,32 +499,48 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     #[inline]
     fn committed(&mut self, commit: &Commit) {
         let followed = self.followed;
-        let (parts, observer) = self.at(commit.context);
+        let (parts, observer, names) = self.at(commit.context);
         if parts
             .group
             .first()
             .is_some_and(|first| first.cycle != commit.cycle)
         {
-            parts.end_group(followed, observer);
+            parts.end_group(followed, observer, names);
         }
         parts.group.push(*commit);
     }
 
+    #[inline]
+    fn stored(&mut self, stored: &Stored, memory: &Memory) {
+        if self.followed != Followed::One(stored.program) {
+            return;
+        }
+        let store = Store {
+            addr: stored.addr,
+            size: stored.size,
+            value: stored.value,
+        };
+        if let Some(turn) = self.reader.stored(store, memory) {
+            let (parts, ..) = self.at(stored.context);
+            parts.turns.push((parts.group.len(), turn));
+        }
+    }
+
     fn squashed(&mut self, squash: &Squash) {
-        let (parts, _) = self.at(squash.context);
+        let (parts, ..) = self.at(squash.context);
         parts.squashes.push(*squash);
     }
 
     fn trapped(&mut self, trap: &TrapTaken) {
         let followed = self.followed;
-        let (parts, observer) = self.at(trap.context);
-        parts.end_group(followed, observer);
+        let (parts, observer, names) = self.at(trap.context);
+        parts.end_group(followed, observer, names);
         let is_followed = parts.turn_to(trap.program, followed, observer);
         let key = Key {
             pc: trap.pc,
             disepc: trap.disepc,
         };
-        parts.end_idle(is_followed, observer, key, EventSet::TRAPPED);
+        parts.end_idle(is_followed, observer, (key, EventSet::TRAPPED), names);
         if !is_followed {
             return;
         }

@@ -20,6 +20,7 @@
 use hps_pipeline::core::{Commit, Origin};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::interpreted::PathId;
 use hps_sim_core::symbols::{CodeWatch, Entries};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -29,6 +30,7 @@ use stack::{Frame, Kind, Stack};
 
 mod children;
 mod follow;
+mod interpreted;
 mod stack;
 mod units;
 
@@ -69,6 +71,9 @@ pub enum Entered {
     Signal(u64),
     /// By a jump to a stack of its own: a coroutine begins in it.
     Stack,
+    /// By an interpreter that executes the place of this number
+    /// ([`Names::place`](hps_sim_core::interpreted::Names::place)).
+    Interpreted(u32),
 }
 
 impl Entered {
@@ -76,7 +81,7 @@ impl Entered {
     #[must_use]
     pub fn site(self) -> Option<u64> {
         match self {
-            Entered::Begin | Entered::Thread(_) | Entered::Stack => None,
+            Entered::Begin | Entered::Thread(_) | Entered::Stack | Entered::Interpreted(_) => None,
             Entered::Call(site) | Entered::Signal(site) => Some(site),
         }
     }
@@ -89,7 +94,7 @@ pub struct Node {
     pub parent: NodeId,
     /// How it was entered.
     pub entered: Entered,
-    /// The address at which its function was entered.
+    /// The address at which its function was entered; 0 of an interpreted one.
     pub entry: u64,
     /// How often.
     pub calls: u64,
@@ -124,6 +129,8 @@ pub struct ContextTree {
     others: FxHashMap<u32, (Stack, NodeId, u64)>,
     /// Stacks of coroutines that wait. They may go on in any thread.
     parked: Parked,
+    /// Contexts by the context of a loop before a turn of its interpreter, and the paths of the turn.
+    interpreted: FxHashMap<(NodeId, PathId, PathId), NodeId>,
 }
 
 impl ContextTree {
@@ -149,6 +156,7 @@ impl ContextTree {
             first_thread: 0,
             others: FxHashMap::default(),
             parked: Parked::default(),
+            interpreted: FxHashMap::default(),
         }
     }
 
@@ -298,7 +306,8 @@ impl ContextTree {
         }
         match std::mem::replace(&mut self.expected, commit.pc) {
             ANYTHING => {
-                let root = &mut self.nodes[self.stack.root.index()];
+                let root = self.native(self.stack.root);
+                let root = &mut self.nodes[root.index()];
                 if root.entry == 0 {
                     root.entry = commit.pc;
                 }
@@ -425,12 +434,13 @@ impl ContextTree {
 
     /// The innermost frame goes on with another function.
     fn enter(&mut self, function: u64) {
+        let here = self.native(self.here);
         let Node {
             parent,
             entered,
             entry,
             ..
-        } = self.nodes[self.here.index()];
+        } = self.nodes[here.index()];
         if function == entry || self.stack.is_beyond() || self.stack.last().is_none() {
             return;
         }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use hps_pipeline::core::{Cause, Commit, EventSet, FlushReason, Origin, State, TrapTaken};
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::interpreted::Interpreted;
 use hps_sim_core::symbols::{CodeWatch, Entries};
 use rustc_hash::FxHashSet;
 
@@ -238,6 +239,8 @@ pub struct ExactProfile {
     pub contexts: ContextTree,
     /// The units of each, if contexts are kept.
     pub context_units: ContextUnits,
+    /// The interpreters whose functions contexts name.
+    pub interpreted: Interpreted,
 }
 
 impl ExactProfile {
@@ -448,7 +451,7 @@ impl Oracle {
         let place = self.place(code, after_transfer);
         self.at.last = Some((row, place));
         if self.keeps_contexts {
-            self.context_units.add(place, share);
+            self.context_units.commit(place, share);
             self.contexts.leave(commit);
         }
     }
@@ -503,6 +506,7 @@ impl Oracle {
             rows: rows.collect(),
             contexts: self.contexts,
             context_units: self.context_units.finish(),
+            interpreted: Interpreted::default(),
         }
     }
 }
@@ -519,18 +523,23 @@ impl Observer for Oracle {
             }
             self.stretches(beat);
         }
-        let Some((first, others)) = beat.group.split_first() else {
+        if beat.group.is_empty() {
             return;
-        };
+        }
         let count = beat.group.len();
         self.at.last_trapped = false;
         self.cycles += 1;
         self.commits += count as u64;
         let share = self.shares[count];
-        // Events of the front-end belong to the first commit.
-        self.commit(first, beat.next_events(), share);
-        for commit in others {
-            self.commit(commit, commit.events, share);
+        let mut turns = self.contexts.interpret(beat.turns, 0, beat.names);
+        for (at, commit) in beat.group.iter().enumerate() {
+            // Events of the front-end belong to the first commit.
+            let events = match at {
+                0 => beat.next_events(),
+                _ => commit.events,
+            };
+            self.commit(commit, events, share);
+            turns = self.contexts.interpret(turns, at + 1, beat.names);
         }
     }
 

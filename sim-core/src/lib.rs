@@ -15,6 +15,7 @@ pub mod host;
 pub mod ids;
 pub mod image;
 pub mod inst;
+pub mod interpreted;
 pub mod isa;
 pub mod likely;
 pub mod machine;

@@ -1,6 +1,6 @@
 //! `hps profile`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::groups::{JsonArgs, SubjectArgs};
 use super::{CoreKind, RegionArgs};
@@ -53,6 +53,9 @@ pub struct ProfileArgs {
     /// event_stack, time_slice
     #[arg(long, value_name = "DIR")]
     pub out: Option<OutFolder>,
+    /// Frames of the program's stacks where it runs an interpreter whose state can be read (CPython 3.13)
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = FrameKind::Nested)]
+    pub frames: FrameKind,
     /// Show how the run goes over time
     #[arg(long)]
     pub timeline: bool,
@@ -78,4 +81,15 @@ pub struct ProfileArgs {
     pub region: RegionArgs,
     #[command(flatten)]
     pub subject: SubjectArgs,
+}
+
+/// Frames of stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FrameKind {
+    /// Interpreted functions inside of the native functions that execute them
+    Nested,
+    /// Exported stacks of interpreted functions alone
+    Interpreted,
+    /// Native functions alone: interpreters are not looked for
+    Native,
 }

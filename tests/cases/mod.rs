@@ -15,6 +15,7 @@ mod dynamic;
 mod files;
 mod hostile;
 mod hosts;
+mod interpreted;
 mod isa;
 mod limits;
 mod loops;

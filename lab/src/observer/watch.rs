@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use hps_pipeline::core::{Cause, Commit, Origin, PipelineProbe, State, Stored, Stretch};
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::Probe;
 
 use super::code::Code;
@@ -409,7 +410,7 @@ impl PipelineProbe for Watch {
     }
 
     #[inline]
-    fn stored(&mut self, stored: &Stored) {
+    fn stored(&mut self, stored: &Stored, _: &Memory) {
         if u64::from(stored.program) == OBSERVED
             && let Some(number) = self.shown.stored(stored.addr, stored.value)
         {

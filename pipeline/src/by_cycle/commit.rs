@@ -255,14 +255,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn show_store(&mut self, cycle: u64, position: u64) {
         let stored = self.stores.get(position);
         if stored.size > 0 {
-            self.probe.stored(&Stored {
+            let stored = Stored {
                 context: self.id,
                 program: self.process.program(),
                 cycle,
                 addr: stored.addr,
                 size: stored.size,
                 value: stored.data,
-            });
+            };
+            self.probe.stored(&stored, &self.process.mem);
         }
     }
 

@@ -14,7 +14,7 @@ use super::path::{Path, RightPath, WrongPath};
 use super::stores::Store;
 use super::work::Kind;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, When};
-use crate::model::{Cause, EventSet, Origin, PipelineProbe};
+use crate::model::{Cause, ContextId, EventSet, Origin, PipelineProbe, Stored};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Why the program may not access what an editor has put into its memory.
@@ -173,8 +173,34 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             ..Seen::straight(i.inst)
         };
         let commit = self.commit(i.inst, done, seen);
+        if P::WANTS_STORES {
+            self.show_store(&store, commit);
+        }
         self.stats.store_committed_events += 1;
         self.commit_store::<ALIGNED>(store, commit);
+    }
+
+    /// Tells the probe of a store that has committed, if it has stored anything.
+    fn show_store(&mut self, store: &Store, cycle: u64) {
+        let (memory, addr) = (&self.process.mem, store.addr);
+        let value = match store.size {
+            1 => memory.read::<1>(addr),
+            2 => memory.read::<2>(addr),
+            4 => memory.read::<4>(addr),
+            8 => memory.read::<8>(addr),
+            _ => return,
+        };
+        // A page that can be written to need not be readable.
+        let Ok(value) = value else { return };
+        let stored = Stored {
+            context: ContextId::FIRST,
+            program: self.process.program(),
+            cycle,
+            addr,
+            size: store.size,
+            value,
+        };
+        self.probe.stored(&stored, memory);
     }
 
     /// A store that faults.
@@ -282,6 +308,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             ..Seen::straight(i.inst)
         };
         let commit = self.commit(i.inst, done, seen);
+        if P::WANTS_STORES {
+            self.show_store(&store, commit);
+        }
         self.stats.atomic_committed_events += 1;
         *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
         self.commit_store::<false>(store, commit);

@@ -6,6 +6,7 @@
 use std::any::Any;
 
 use hps_sim_core::inst::Inst;
+use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::Probe;
 
 use super::probe::for_each_hook;

@@ -1,5 +1,6 @@
 //! Probes of the pipeline: what a [`Probe`] sees, and beyond it stages, squashes and commit slots.
 
+use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::{NoProbe, Probe};
 
 use super::{Cause, Commit, ContextId, IssueStall, Pipe, Squash, Stored, Stretch, TrapTaken};
@@ -113,10 +114,10 @@ pub trait PipelineProbe: Probe {
         let _ = commit;
     }
 
-    /// A store is seen by others from now on. Only the cycle-driven core tells it.
+    /// A store is seen by others from now on. `memory` is that of its process, as committed stores have left it.
     #[inline]
-    fn stored(&mut self, stored: &Stored) {
-        let _ = stored;
+    fn stored(&mut self, stored: &Stored, memory: &Memory) {
+        let _ = (stored, memory);
     }
 
     /// Instructions that had been dispatched have been taken back.
@@ -157,7 +158,7 @@ macro_rules! for_each_hook {
             WANTS_SLOTS => slots(pc: u64, cause: Cause, count: u64);
             WANTS_CYCLES => stretch(stretch: &Stretch);
             WANTS_CYCLES => committed(commit: &Commit);
-            WANTS_STORES => stored(stored: &Stored);
+            WANTS_STORES => stored(stored: &Stored, memory: &Memory);
             WANTS_CYCLES => squashed(squash: &Squash);
             WANTS_CYCLES => trapped(trap: &TrapTaken);
         }

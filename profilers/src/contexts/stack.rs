@@ -182,6 +182,15 @@ impl Stack {
         stack_pointer <= last && last - stack_pointer <= FAR
     }
 
+    /// The place of the frame whose function has an address in its part of the stack.
+    pub fn holder(&self, addr: u64) -> Option<usize> {
+        self.segments().find_map(|(start, end)| {
+            let frames = &self.frames[start..end];
+            let at = frames.iter().rposition(|f| f.stack_pointer > addr)?;
+            (frames[at].stack_pointer - addr <= FAR).then_some(start + at)
+        })
+    }
+
     /// A frame by its place.
     pub fn frame_mut(&mut self, at: usize) -> &mut Frame {
         &mut self.frames[at]

@@ -105,7 +105,10 @@ pub(crate) struct UnitCounter {
     place: Place,
     /// Units there that are not in the tables yet.
     pending: u64,
+    /// Instructions that have committed there and are not in the tables yet.
+    pending_commits: u64,
     of_node: Vec<Own>,
+    commits: Vec<u64>,
     others: FxHashMap<Place, u64>,
 }
 
@@ -124,7 +127,9 @@ impl UnitCounter {
                 code: Code::UNKNOWN,
             },
             pending: 0,
+            pending_commits: 0,
             of_node: Vec::new(),
+            commits: Vec::new(),
             others: FxHashMap::default(),
         }
     }
@@ -143,16 +148,25 @@ impl UnitCounter {
         self.pending += units;
     }
 
+    /// Adds the units of an instruction that commits at a place.
+    #[inline(always)]
+    pub fn commit(&mut self, place: Place, units: u64) {
+        self.add(place, units);
+        self.pending_commits += 1;
+    }
+
     #[inline(never)]
     fn turn_to(&mut self, place: Place) {
         let Place { node, code } = std::mem::replace(&mut self.place, place);
         let units = std::mem::take(&mut self.pending);
-        if units == 0 {
+        if units == 0 && self.pending_commits == 0 {
             return;
         }
         if node.index() >= self.of_node.len() {
             self.of_node.resize(node.index() + 1, Own::EMPTY);
+            self.commits.resize(node.index() + 1, 0);
         }
+        self.commits[node.index()] += std::mem::take(&mut self.pending_commits);
         let own = &mut self.of_node[node.index()];
         if own.code == Code::UNKNOWN {
             own.code = code;
@@ -178,6 +192,7 @@ impl UnitCounter {
         ContextUnits {
             addresses: self.codes.addresses,
             of_node: self.of_node,
+            commits: self.commits,
             others,
         }
     }
@@ -188,6 +203,7 @@ impl UnitCounter {
 pub struct ContextUnits {
     addresses: Vec<u64>,
     of_node: Vec<Own>,
+    commits: Vec<u64>,
     /// Units of other code of a context than that which took units first, in the order of contexts.
     others: Vec<(Place, u64)>,
 }
@@ -197,6 +213,12 @@ impl ContextUnits {
     #[must_use]
     pub fn addresses(&self) -> &[u64] {
         &self.addresses
+    }
+
+    /// Instructions that committed in a context, whatever their code.
+    #[must_use]
+    pub fn commits(&self, node: NodeId) -> u64 {
+        self.commits.get(node.index()).copied().unwrap_or(0)
     }
 
     /// The units of a context, each with the place of its code in [`addresses`](Self::addresses).

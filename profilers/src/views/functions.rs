@@ -295,7 +295,12 @@ impl<'a> Walk<'a> {
             let function = known.entry(entry);
             *function.or_insert_with(|| map.find(entry).map(|at| at as u32))
         };
-        let of_node = nodes.iter().map(|node| find(node.entry)).collect();
+        let of_node = nodes.iter().map(|node| match node.entered {
+            // The native function that executes it is around it.
+            Entered::Interpreted(_) => None,
+            _ => find(node.entry),
+        });
+        let of_node = of_node.collect();
         let codes = exact.context_units.addresses().iter();
         Walk {
             exact,

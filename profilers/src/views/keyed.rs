@@ -98,7 +98,7 @@ pub fn by_context(exact: &ExactProfile, most_bytes: u64) -> (Profile<Context, Cy
         }
     }
     let context = |node: NodeId| {
-        let innermost = contexts.nodes()[node.index()].entry;
+        let innermost = contexts.nodes()[contexts.native(node).index()].entry;
         let sites = contexts.path(node).filter_map(|node| node.entered.site());
         let mut path: Vec<u64> = std::iter::once(innermost).chain(sites).collect();
         path.reverse();
@@ -128,9 +128,10 @@ fn bytes_of_contexts(exact: &ExactProfile) -> Vec<u64> {
         };
         sites.push(around + node.entered.site().map_or(0, line));
     }
-    let nodes = sites.iter().zip(nodes);
-    nodes
-        .map(|(sites, node)| AROUND + sites + line(node.entry))
+    let entry = |id| nodes[exact.contexts.native(id).index()].entry;
+    let contexts = sites.iter().zip(exact.contexts.ids());
+    contexts
+        .map(|(sites, id)| AROUND + sites + line(entry(id)))
         .collect()
 }
 

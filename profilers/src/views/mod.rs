@@ -2,6 +2,7 @@
 
 mod depth;
 mod functions;
+mod interpreted;
 pub mod keyed;
 mod levels;
 mod lines;
@@ -11,10 +12,11 @@ mod symbolized;
 pub use depth::Depth;
 pub use functions::Function;
 pub use functions::{FunctionMap, FunctionTime, functions};
+pub use interpreted::{InterpretedLine, InterpretedTime, interpreted};
 pub use levels::{Level, Levels, Member, Members};
 pub use lines::{LineTime, lines};
 pub use objects::{ObjectTime, objects};
-pub use symbolized::{MOST_FRAMES, Named, ThreadNames, symbolized, symbolized_weights};
+pub use symbolized::{Frames, MOST_FRAMES, Named, ThreadNames, symbolized, symbolized_weights};
 
 use std::collections::BTreeMap;
 

@@ -9,6 +9,7 @@ use hps_profile::symbolized::{
     Series, SymbolizedProfile, Thread, ThreadId,
 };
 use hps_sim_core::image::SourceFrame;
+use hps_sim_core::interpreted;
 use hps_sim_core::symbols::Symbols;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,6 +21,21 @@ use crate::timeline::Timeline;
 
 /// Frames that all stacks of a file have together, unless the file would be too large.
 pub const MOST_FRAMES: usize = 1_000_000;
+
+/// Frames of the stacks of a file, where an interpreter executes functions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// Native frames, and between them the interpreted functions that each activation of the interpreter's loop executes.
+    #[default]
+    Nested,
+    /// Interpreted functions alone. Cycles outside of all of them belong to [`NOT_INTERPRETED`].
+    Interpreted,
+}
+
+/// Stands for native code that no interpreted function is around.
+pub const NOT_INTERPRETED: &str = "(not interpreted)";
+/// Interpreted places have addresses from here on, where no program has code.
+const FIRST_PLACE: u64 = 1 << 48;
 
 /// Names of threads by their numbers. Threads without one have the program's.
 pub type ThreadNames = BTreeMap<u32, String>;
@@ -49,6 +65,7 @@ pub fn symbolized(
     (programs, most_frames): (&[Named<'_>], usize),
     threads: &ThreadNames,
     timeline: Option<&Timeline>,
+    frames: Frames,
 ) -> SymbolizedProfile {
     let parts = programs.first().map_or(1, |one| one.exact.units_per_cycle);
     let parts = u32::try_from(parts).unwrap_or(u32::MAX);
@@ -76,8 +93,8 @@ pub fn symbolized(
         builder.begin_program();
         let path = program.process.map_or(&*first, |(path, _)| path);
         let name = path.rsplit('/').next().unwrap_or("").to_owned();
-        let most_frames = most_frames / programs.len();
-        builder = add(builder, program, (&name, threads), &events, most_frames);
+        let most = most_frames / programs.len();
+        builder = add(builder, program, (&name, threads), &events, (most, frames));
     }
     if let Some(timeline) = timeline {
         add_series(&mut builder, timeline);
@@ -91,7 +108,7 @@ fn add(
     program: &Named<'_>,
     (name, threads): (&str, &ThreadNames),
     events: &[(EventSet, &str)],
-    most_frames: usize,
+    (most_frames, frames): (usize, Frames),
 ) -> Builder {
     let exact = program.exact;
     let mut names = Names {
@@ -99,6 +116,7 @@ fn add(
         symbols: program.symbols,
         map: program.map,
         is_own: program.process.is_none(),
+        interpreted: &exact.interpreted.names,
         known: FxHashMap::default(),
     };
     let depth = Depth::that_fits(&exact.contexts, |depth| {
@@ -109,15 +127,16 @@ fn add(
     let (mut sites_of, mut sites) = (None, Vec::new());
     for row in &exact.rows {
         let key = row.of.key;
-        let leaf = names.location(key.pc, u32::from(key.disepc.to_bits()));
         let kept = depth.stand_in(row.of.node);
         if sites_of != Some(kept) {
             sites_of = Some(kept);
-            sites.clear();
-            let around = exact.contexts.path(kept).filter_map(|n| n.entered.site());
-            sites.extend(around.map(|site| names.location(site, 0)));
+            let around = exact.contexts.path(kept).map(|node| node.entered);
+            sites = names.sites(around, frames);
         }
-        let mut stack = vec![leaf];
+        let mut stack = Vec::new();
+        if frames == Frames::Nested {
+            stack.push(names.location(key.pc, u32::from(key.disepc.to_bits())));
+        }
         if kept != row.of.node {
             stack.push(names.builder.deeper());
         }
@@ -226,6 +245,7 @@ pub fn symbolized_weights(
         symbols,
         map,
         is_own: true,
+        interpreted: &interpreted::Names::default(),
         known: FxHashMap::default(),
     };
     for (key, weight) in weights {
@@ -257,10 +277,50 @@ struct Names<'a> {
     map: &'a FunctionMap,
     /// The program is the one that the profile names; functions of another one name its file.
     is_own: bool,
+    interpreted: &'a interpreted::Names,
     known: FxHashMap<(u64, u32), LocationId>,
 }
 
 impl Names<'_> {
+    /// Where contexts were left, from the ways in which they were entered, the innermost first.
+    fn sites(&mut self, around: impl Iterator<Item = Entered>, frames: Frames) -> Vec<LocationId> {
+        let sites = around.filter_map(|entered| match (entered, frames) {
+            (Entered::Interpreted(place), _) => Some(self.place(place)),
+            (_, Frames::Interpreted) => None,
+            (_, Frames::Nested) => entered.site().map(|site| self.location(site, 0)),
+        });
+        let mut sites: Vec<LocationId> = sites.collect();
+        if frames == Frames::Interpreted && sites.is_empty() {
+            let name = NOT_INTERPRETED.to_owned();
+            let function = self.builder.function(Function {
+                name,
+                ..Function::default()
+            });
+            let address = FIRST_PLACE - 1;
+            sites.push(
+                self.builder
+                    .location(address, 0, &[Frame::new(function, 0)]),
+            );
+        }
+        sites
+    }
+
+    /// The location of a place of an interpreted function.
+    fn place(&mut self, number: u32) -> LocationId {
+        let address = FIRST_PLACE + u64::from(number);
+        let place = self.interpreted.place(number);
+        let function = &self.interpreted.functions()[place.function as usize];
+        self.builder.location_with(address, 0, |builder| {
+            let named = builder.function(Function {
+                name: function.name.clone(),
+                file: function.file.clone(),
+                line: function.first_line,
+                ..Function::default()
+            });
+            vec![Frame::new(named, place.line)]
+        })
+    }
+
     fn location(&mut self, pc: u64, disepc: u32) -> LocationId {
         if let Some(&known) = self.known.get(&(pc, disepc)) {
             return known;

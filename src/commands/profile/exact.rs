@@ -20,8 +20,8 @@ use hps_sim_core::symbols::Symbols;
 
 use super::charged::{self, Charged};
 use super::{annotate, apart, export, json, save, tables, timeline};
-use crate::cli::ProfileArgs;
 use crate::cli::profile::Followed;
+use crate::cli::{FrameKind, ProfileArgs};
 use crate::commands::{contention, timed_machine};
 use crate::program;
 use crate::text::{Align, Table, grouped};
@@ -112,6 +112,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
             Some(Followed::One(number)) => Some(number),
             Some(Followed::All) | None => None,
         },
+        interpreted: args.frames != FrameKind::Native,
         ..Watch::default()
     };
     let named = &args.subject;
@@ -466,7 +467,8 @@ pub(super) fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<(
             "\nnote: the program names no function for some of its code; sub_ADDRESS stands for what was called there"
         )?;
     }
-    for sentence in shown.symbols.notes() {
+    let interpreted = &shown.truth.exact.interpreted;
+    for sentence in shown.symbols.notes().iter().chain(&interpreted.notes) {
         writeln!(out, "note: {sentence}")?;
     }
     let has_lines = shown

@@ -3,12 +3,12 @@
 use hps_lab::host::{shell_word, shell_words};
 use hps_lab::{Provenance, Truth, VERSION};
 use hps_profile::symbolized::{Header, SymbolizedProfile};
-use hps_profilers::views::{MOST_FRAMES, Named, symbolized};
+use hps_profilers::views::{Frames, MOST_FRAMES, Named, symbolized};
 use hps_sim_core::editor::NoEditor;
 
 use super::exact::Shown;
-use crate::cli::ProfileArgs;
 use crate::cli::profile::Followed;
+use crate::cli::{FrameKind, ProfileArgs};
 use crate::export::{self, Export};
 
 /// Bytes that a file may have.
@@ -94,6 +94,10 @@ fn profile(
         (programs, most_frames),
         &truth.ran.process.os.thread_names(),
         truth.timeline.as_ref(),
+        match args.frames {
+            FrameKind::Interpreted => Frames::Interpreted,
+            FrameKind::Nested | FrameKind::Native => Frames::Nested,
+        },
     )
 }
 

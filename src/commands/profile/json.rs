@@ -7,6 +7,7 @@ use hps_profilers::views::{FunctionTime, Stack, objects};
 use serde_json::{Value, json};
 
 use super::exact::{Opinion, Shown};
+use super::interpreted;
 use crate::commands::contention::LineDocument;
 
 /// Units of a stack by name.
@@ -122,6 +123,9 @@ pub(super) fn document(
     });
     if let Some(seed) = ran.provenance.address_seed {
         document["address_seed"] = json!(seed);
+    }
+    if let Some(interpreted) = interpreted::document(shown) {
+        document["interpreted"] = interpreted;
     }
     if !contended.is_empty() {
         document["contended_lines"] = json!(contended);

@@ -5,6 +5,7 @@ mod apart;
 mod charged;
 mod exact;
 mod export;
+mod interpreted;
 mod json;
 mod save;
 mod tables;

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use hps_profilers::views::{FunctionTime, InstructionTime, lines, objects};
 
-use super::annotate;
 use super::exact::{Shown, mostly};
+use super::{annotate, interpreted};
 use crate::text::{Align, Table, grouped};
 
 /// Prints the tables of functions, objects, lines and instructions.
@@ -15,6 +15,7 @@ pub(super) fn print(
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     let top = shown.args.top;
+    interpreted::print(shown, out)?;
     function_table(shown, &times[..top.min(times.len())], times.len(), out)?;
     object_table(shown, top, out)?;
     let lines = lines(shown.instructions, shown.symbols);

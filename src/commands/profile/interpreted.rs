@@ -1,0 +1,136 @@
+//! Functions that interpreters execute, for people and as JSON.
+
+use std::io::Write;
+
+use hps_profilers::views::{InterpretedLine, InterpretedTime, interpreted};
+use hps_sim_core::interpreted::{Function, Place};
+use serde_json::{Value, json};
+
+use super::exact::Shown;
+use crate::text::{Align, Table, grouped};
+
+/// Prints the tables of interpreted functions and their lines, if the program has run an interpreter.
+pub(super) fn print(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    let exact = &shown.truth.exact;
+    if exact.interpreted.interpreters.is_empty() {
+        return Ok(());
+    }
+    let (times, lines) = interpreted(exact);
+    let top = shown.args.top;
+    let own: u64 = times.iter().map(|time| time.own_units).sum();
+    write!(
+        out,
+        "\ninterpreted functions ({}), exactly, {} of {}; {:.2}% of all cycles are outside of them\n{}",
+        exact.interpreted.interpreters.join(", "),
+        top.min(times.len()),
+        times.len(),
+        100.0 - shown.percent(own),
+        function_table(shown, &times[..top.min(times.len())]).render()
+    )?;
+    write!(
+        out,
+        "\nhottest interpreted lines, of {}\n{}",
+        lines.len(),
+        line_table(shown, &lines[..top.min(lines.len())]).render()
+    )?;
+    Ok(())
+}
+
+fn function_table(shown: &Shown<'_>, times: &[InterpretedTime]) -> Table {
+    let mut table = Table::new(&[
+        ("own", Align::Right),
+        ("with calls", Align::Right),
+        ("cycles", Align::Right),
+        ("instructions", Align::Right),
+        ("CPI", Align::Right),
+        ("calls", Align::Right),
+        ("function", Align::Left),
+        ("defined at", Align::Left),
+    ]);
+    for time in times {
+        let function = function(shown, time.function);
+        let cycles = shown.cycles(time.own_units);
+        table.row([
+            format!("{:.2}%", shown.percent(time.own_units)),
+            format!("{:.2}%", shown.percent(time.inclusive_units)),
+            grouped(cycles.round() as u64),
+            grouped(time.commits),
+            format!("{:.2}", cycles / time.commits.max(1) as f64),
+            grouped(time.calls),
+            function.name.clone(),
+            format!("{}:{}", function.file, function.first_line),
+        ]);
+    }
+    table
+}
+
+fn line_table(shown: &Shown<'_>, lines: &[InterpretedLine]) -> Table {
+    let mut table = Table::new(&[
+        ("own", Align::Right),
+        ("cycles", Align::Right),
+        ("CPI", Align::Right),
+        ("line", Align::Left),
+        ("function", Align::Left),
+    ]);
+    for line in lines {
+        let Place {
+            function: at,
+            line: number,
+        } = line.place;
+        let function = function(shown, at);
+        let cycles = shown.cycles(line.units);
+        table.row([
+            format!("{:.2}%", shown.percent(line.units)),
+            grouped(cycles.round() as u64),
+            format!("{:.2}", cycles / line.commits.max(1) as f64),
+            match number {
+                0 => format!("{}:?", function.file),
+                _ => format!("{}:{number}", function.file),
+            },
+            function.name.clone(),
+        ]);
+    }
+    table
+}
+
+fn function<'a>(shown: &Shown<'a>, number: u32) -> &'a Function {
+    &shown.truth.exact.interpreted.names.functions()[number as usize]
+}
+
+/// Interpreted functions and lines; `None` if the program has run no interpreter.
+pub(super) fn document(shown: &Shown<'_>) -> Option<Value> {
+    let exact = &shown.truth.exact;
+    let interpreters = &exact.interpreted.interpreters;
+    if interpreters.is_empty() && exact.interpreted.notes.is_empty() {
+        return None;
+    }
+    let (times, lines) = interpreted(exact);
+    let functions = times.iter().map(|time| {
+        let function = function(shown, time.function);
+        json!({
+            "name": function.name,
+            "file": function.file,
+            "first_line": function.first_line,
+            "calls": time.calls,
+            "instructions": time.commits,
+            "own_units": time.own_units,
+            "inclusive_units": time.inclusive_units,
+        })
+    });
+    let lines = lines.iter().map(|line| {
+        let function = function(shown, line.place.function);
+        json!({
+            "function": function.name,
+            "file": function.file,
+            "line": Some(line.place.line).filter(|line| *line != 0),
+            "instructions": line.commits,
+            "own_units": line.units,
+        })
+    });
+    Some(json!({
+        "interpreters": interpreters,
+        "functions": functions.collect::<Vec<_>>(),
+        "lines": lines.collect::<Vec<_>>(),
+        "notes": exact.interpreted.notes,
+    }))
+}
