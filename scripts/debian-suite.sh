@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
 # Runs programs of Debian under hps and under QEMU's user mode, and compares what they print. It needs the network for
 # the packages, and is run by hand:
-#     scripts/debian-suite.sh HPS FOLDER [NAME...]
+#     scripts/debian-suite.sh [--timed] HPS FOLDER [NAME...]
 # FOLDER keeps the root, outputs (NAME.hps, NAME.qemu, NAME.err) and the table (table.md). Options of `hps run` in
 # HPS_OPTIONS (such as --machine hps-4wide --core instruction --max-instructions 20000000) make runs that are not compared.
 # QEMU runs in a user namespace with a binfmt_misc of its own (Linux 6.7 or newer), on an overlay of the root: QEMU names
 # the static binary (of the Debian package qemu-user-static).
+# With --timed, programs that need no child process run timed instead, on hps-4wide by both cores: a part of bounded length
+# of each, behind a functional beginning, without comparison. The table is timed.md; lengths in millions of instructions
+# are in TIMED_INSTRUCTION and TIMED_CYCLE (2 and 0.5).
 set -euo pipefail
 
+timed=
+if [ "${1:-}" = --timed ]; then
+    timed=yes
+    shift
+fi
 if (($# < 2)); then
-    sed -n '2,9s/^# //p' "$0" >&2
+    sed -n '2,12s/^# //p' "$0" >&2
     exit 2
 fi
 hps=$(realpath "$1")
@@ -31,6 +39,45 @@ if [ ! -e "$root" ]; then
 fi
 mkdir -p "$root/home/user/suite"
 cp "$sources"/* "$root/home/user/suite/"
+
+# Name, millions of instructions in front of the timed part, standard input, and the command.
+timed_cases=$(cat <<'CASES'
+bash 5 - bash -c 'for ((i = 0; i < 100000; i++)); do [[ $i =~ ^[0-9]*5$ ]] && a[i % 50]=$i; done'
+coreutils 1 - sha256sum /usr/bin/perl
+sort 5 - sort /usr/share/perl/5.40.1/perl5db.pl /usr/share/perl/5.40.1/CPAN.pm
+gawk 5 - awk 'BEGIN { for (i = 0; i < 500000; i++) s[i % 101] += i; for (k in s) t += s[k] * k; print t }'
+grep 1 - grep -cE '[a-m]+ing [a-z]* of' /usr/share/perl/5.40.1/perl5db.pl
+tar 2 - tar cf /tmp/s.tar /usr/share/perl/5.40.1
+python3-nbody 100 - python3 bench.py nbody
+python3-fannkuch 100 - python3 bench.py fannkuch
+python3-queens 100 - python3 bench.py queens
+python3-mandelbrot 100 - python3 bench.py mandelbrot
+python3-pidigits 100 - python3 bench.py pidigits
+python3-words 100 - python3 bench.py words
+python3-documents 100 - python3 bench.py documents
+python3-paths 100 - python3 bench.py paths
+python3-scheduler 100 - python3 bench.py scheduler
+python3-text 100 - python3 bench.py text
+perl 30 - perl run.pl
+nodejs 200 - node run.js
+nodejs-threads 400 - node threads.js
+ruby 100 - ruby run.rb
+php 20 - php run.php
+sqlite3 50 run.sql sqlite3 /tmp/db
+lua 20 - lua run.lua
+luajit 5 - luajit run.lua
+jq 20 - jq -n '[range(30000)] | map(. * 7 % 31) | group_by(.) | map({(.[0] | tostring): length}) | add'
+git 5 - git hash-object /usr/bin/perl /usr/bin/git
+cc1 50 - /usr/libexec/gcc/riscv64-linux-gnu/14/cc1 -quiet -O2 main.c -o /dev/null
+make 2 - make -n all
+openssl 20 - openssl speed -seconds 1 -bytes 1024 sha256
+xz 20 - xz -c -T1 /usr/share/perl/5.40.1/perl5db.pl
+zstd 5 - zstd -c -9 /usr/share/perl/5.40.1/perl5db.pl
+imagemagick 10 - magick -size 80x60 gradient:red-blue -swirl 90 -resize 50% -colorspace gray /tmp/i.ppm
+redis 5 - redis-server --port 6400 --save '' --dir /tmp
+nginx 2 - nginx -g 'daemon off; master_process off; error_log /tmp/e; pid /tmp/p;'
+CASES
+)
 
 # Name, package, and the command that bash runs in a copy of the suite's folder.
 cases=$(cat <<'CASES'
@@ -101,6 +148,42 @@ under_qemu() {
 version_of() { jq -r --arg name "$1" '.packages[] | select(.name == $name) | .version' "$root/hps-root.json"; }
 
 env=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 PYTHONHASHSEED=0)
+# One timed run: a core, and a length in millions of instructions. Prints its IPC and processor seconds.
+timed_run() {
+    local words=() one
+    for one in "${env[@]}"; do words+=(--env "$one"); done
+    local file=$folder/$name.$1 code=0 length
+    length=$(awk -v n="$2" 'BEGIN { printf "%d", n * 1e6 }')
+    TIMEFORMAT=%U
+    { time timeout -k 5 "$seconds" "$hps" run --root "$root" --writable=scratch --uid 0 --cwd /home/user/suite --force \
+        --json="$file.json" "${words[@]}" --machine hps-4wide --core "$1" --skip "$((skip * 1000000))" \
+        --until "$length" -- "${arguments[@]}" < "$input" > "$file.out" 2> "$file.err" || code=$?; } 2> "$file.time"
+    if [ "$code" = 0 ]; then
+        printf '%s' "$(jq -r '.ipc * 1000 | round / 1000' "$file.json")"
+    else
+        printf 'ends with %s' "$code"
+    fi
+    printf ' | %s' "$(tail -1 "$file.time")"
+}
+
+if [ -n "$timed" ]; then
+    lengths=("${TIMED_INSTRUCTION:-2}" "${TIMED_CYCLE:-0.5}")
+    printf '| program | from million | IPC of %s million, by instruction | processor seconds | IPC of %s million, by cycle | processor seconds |\n| --- | ---: | ---: | ---: | ---: | ---: |\n' \
+        "${lengths[@]}" > "$folder/timed.md"
+    while read -r name skip input line; do
+        if (($#)) && [[ " $* " != *" $name "* ]]; then continue; fi
+        case $input in
+            -) input=/dev/null ;;
+            *) input=$root/home/user/suite/$input ;;
+        esac
+        # The list's quotes are the shell's.
+        eval "arguments=($line)"
+        printf '| %s | %s | %s | %s |\n' "$name" "$skip" "$(timed_run instruction "${lengths[0]}")" \
+            "$(timed_run cycle "${lengths[1]}")" | tee -a "$folder/timed.md"
+    done <<< "$timed_cases"
+    exit 0
+fi
+
 printf '| program | package | version | result | million instructions | processor seconds |\n| --- | --- | --- | --- | ---: | ---: |\n' > "$folder/table.md"
 failed=0
 while read -r name package line; do

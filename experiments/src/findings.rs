@@ -281,6 +281,7 @@ mod tests {
             version: String::new(),
             program: program.to_string(),
             program_hash: String::new(),
+            root_hash: None,
             input: String::new(),
             isa: String::new(),
             profile: ProfileKind::DataStream,

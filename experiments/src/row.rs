@@ -100,6 +100,9 @@ pub struct Row {
     pub program: String,
     /// SHA-256 of its image.
     pub program_hash: String,
+    /// SHA-256 that names the content of its root, if it has one with a lock file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_hash: Option<String>,
     /// Input of the program (`small`, `large`, or the arguments).
     pub input: String,
     /// Instruction set.

@@ -390,6 +390,7 @@ pub(crate) fn empty_row(plan: &Plan, point: &Point) -> Row {
         version: VERSION.to_string(),
         program: program.name.clone(),
         program_hash: program.image.hash.clone(),
+        root_hash: program.root_hash(),
         input: program.input.clone(),
         isa: program.image.isa.name().to_string(),
         profile: point.profile,

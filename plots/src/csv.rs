@@ -6,7 +6,7 @@ use hps_experiments::Row;
 
 use crate::PlotError;
 
-const COLUMNS: [&str; 46] = [
+const COLUMNS: [&str; 47] = [
     "id",
     "version",
     "program",
@@ -53,6 +53,7 @@ const COLUMNS: [&str; 46] = [
     "set_ups_least",
     "set_ups_greatest",
     "extra_misses",
+    "root_hash",
 ];
 
 /// All rows as CSV with a header line (RFC 4180). Accuracies and overhead are fractions, not
@@ -61,7 +62,8 @@ const COLUMNS: [&str; 46] = [
 /// 95% confidence interval reaches `overhead_half_width` to both sides. `core` says how the machine was simulated
 /// (`cycle` or `instruction`). `phases_mean` and the columns behind it are about renormalized accuracies over the phases of
 /// the schedule, `set_ups_mean` and those behind it about overheads over set-ups; `extra_misses` are those of both level 1
-/// caches with the collector beyond those without. `machine_id` is that of [`machines_csv`].
+/// caches with the collector beyond those without. `root_hash` is empty for a program without a root that has a lock file.
+/// `machine_id` is that of [`machines_csv`].
 ///
 /// # Errors
 /// [`PlotError::Csv`] if the encoder refuses.
@@ -200,6 +202,7 @@ fn record(row: &Row, machine_id: usize) -> [String; COLUMNS.len()] {
         t.and_then(|t| t.extra_misses)
             .map(|m| (m.instruction + m.data).to_string())
             .unwrap_or_default(),
+        row.root_hash.clone().unwrap_or_default(),
     ]
 }
 

@@ -357,6 +357,74 @@ fn a_profile_is_of_the_first_process_or_of_the_one_that_is_asked_for() {
     }
 }
 
+/// One run has the profiles that runs which each follow one program have, and their sums.
+#[test]
+fn profiles_of_all_processes_are_those_of_each() {
+    for (isa, machine) in [
+        (Isa::Riscv64, "hps-4wide"),
+        (Isa::Alpha, "hps-4wide"),
+        (Isa::Riscv64, "cmp-4"),
+        (Isa::Riscv64, "smt-2"),
+    ] {
+        let program = build(isa, "prof_children.c", &["-O2"]);
+        let hps = Hps::new();
+        let profile = |process: &str, more: &[&str]| -> serde_json::Value {
+            let options = ["profile", "--machine", machine, "--json=p.json", "--force"];
+            let options = [
+                &options[..],
+                &["--process", process],
+                more,
+                &["--", &program],
+            ];
+            let run = hps.run(&options.concat());
+            assert_eq!(run.code, 0, "{machine}: {}", run.stderr);
+            let written = std::fs::read(hps.path("p.json")).expect("a profile");
+            let mut document: serde_json::Value = serde_json::from_slice(&written).expect("JSON");
+            if let Some(document) = document.as_object_mut() {
+                document.remove("contended_lines");
+            }
+            document
+        };
+        let all = profile("all", &["--export", "perf-script:p.txt"]);
+        let programs = all["programs"].as_array().expect("programs");
+        let mut cycles = 0;
+        for (at, one) in programs.iter().enumerate() {
+            assert_eq!(
+                (&one["number"], &one["pid"]),
+                (&(at + 1).into(), &(at + 1000).into())
+            );
+            let alone = profile(&(at + 1).to_string(), &[]);
+            assert!(
+                one["profile"] == alone,
+                "{isa:?} {machine}: program {}",
+                at + 1
+            );
+            cycles += alone["cycles"].as_u64().expect("a number");
+        }
+        assert_eq!((programs.len(), &all["cycles"]), (3, &cycles.into()));
+        let units = |one: &serde_json::Value| one["own"]["units"].as_u64().expect("a number");
+        let functions = all["functions"].as_array().expect("functions");
+        let sum: u64 = functions.iter().map(units).sum();
+        assert_eq!(
+            sum,
+            cycles * all["units_per_cycle"].as_u64().expect("a number")
+        );
+        for worker in WORKERS {
+            let found = functions.iter().filter(|f| f["name"] == worker);
+            assert_eq!(found.count(), 1, "{worker}");
+        }
+        let exported = std::fs::read_to_string(hps.path("p.txt")).expect("an export");
+        for (pid, worker) in (1000..).zip(WORKERS) {
+            let of_worker = exported.split("\n\n").find(|one| one.contains(worker));
+            let head = of_worker.and_then(|one| one.trim_start().lines().next());
+            assert!(
+                head.is_some_and(|head| head.contains(&format!("({pid})"))),
+                "{head:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_sampling_profiler_of_one_process_takes_its_samples_only() {
     let program = build(Isa::Riscv64, "prof_children.c", &["-O2"]);

@@ -171,6 +171,13 @@ fn clocks_of_processors_count_while_their_threads_run() {
 fn timers_raise_their_signals() {
     let expected = "itimer ok prof ok timer ok alarm 1\n";
     prints("timer_alarm.c", &["-O2"], &[], expected);
+    // The part that counts begins while a timer runs.
+    let program = build(Isa::Riscv64, "timer_alarm.c", &["-O2"]);
+    for mode in MODES {
+        let options = [&["run"], mode, &["--skip", "20000", "--", &program]].concat();
+        let run = Hps::new().run(&options);
+        assert_eq!(run.expect_code(0), expected, "{mode:?}: {}", run.stderr);
+    }
 }
 
 #[test]

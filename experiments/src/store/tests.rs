@@ -9,6 +9,7 @@ fn row(id: &str) -> Row {
         version: "0".into(),
         program: "p".into(),
         program_hash: String::new(),
+        root_hash: None,
         input: "small".into(),
         isa: "riscv64".into(),
         profile: ProfileKind::Method,

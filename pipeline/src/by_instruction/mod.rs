@@ -551,8 +551,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Counters that the program reads in a cycle.
     fn guest_counters(&self, now: u64) -> GuestCounters {
-        // Not the one that asks, which has its position already.
-        let committed = self.committed_of_program() - u64::from(Self::ALL_OF_PROGRAM);
+        // Not the one that asks, which has its position already; there is none where a run begins.
+        let asks = u64::from(Self::ALL_OF_PROGRAM);
+        let committed = self.committed_of_program().saturating_sub(asks);
         self.params.guest_counters(&self.process, now, committed)
     }
 

@@ -77,6 +77,7 @@ pub fn row(program: &str, p: usize, profile: ProfileKind, burst: u64, one_in: u6
         version: "0.1.0".into(),
         program: program.into(),
         program_hash: format!("{:064x}", 0xabc0 + p),
+        root_hash: None,
         input: "small".into(),
         isa: "riscv64".into(),
         profile,

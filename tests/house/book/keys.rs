@@ -122,6 +122,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
         &["formats/exact.md", "formats/profiles.md"],
         &[
             ("src/commands/profile/json.rs", Names::Json),
+            ("src/commands/profile/apart.rs", Names::Json),
             ("src/commands/profile/save.rs", Names::Json),
             ("src/commands/collect/tables.rs", Names::Json),
             ("src/commands/collect/mod.rs", Names::Json),
