@@ -327,6 +327,31 @@ fn the_vdso_tells_the_time_of_the_system_calls() {
     }
 }
 
+/// Other versions of the linker may lay out the file differently, but not its code.
+#[test]
+fn the_vdso_is_built_from_its_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let hps = Hps::new();
+    let built = hps.path("vdso.so");
+    let script = folder.join("scripts/build-vdso.sh");
+    let done = Command::new(script).arg(&built).status().unwrap();
+    assert!(done.success());
+    let committed = folder.join("sim-core/vdso/vdso.so");
+    let code = [Path::new(&built), &committed].map(|file| {
+        let out = hps.path("code");
+        let done = Command::new("riscv64-linux-gnu-objcopy")
+            .args(["-O", "binary", "-j", ".text"])
+            .args([file, Path::new(&out)])
+            .status();
+        assert!(done.expect("binutils for riscv64").success());
+        fs::read(out).unwrap()
+    });
+    assert!(
+        code[0].len() > 200 && code[0] == code[1],
+        "scripts/build-vdso.sh builds it anew"
+    );
+}
+
 /// Where areas lie, by their names, as the maps of a program tell it.
 fn areas(text: &str) -> Vec<(String, String)> {
     let starts = text.lines().filter_map(|line| {
