@@ -323,7 +323,7 @@ fn the_vdso_tells_the_time_of_the_system_calls() {
         let said = run(&hps, mode, &options, with).expect_code(0);
         let wrong: Vec<&str> = said.lines().filter(|l| !l.ends_with(" 1")).collect();
         assert_eq!(wrong, [""; 0], "{mode:?}");
-        assert_eq!(said.lines().count(), if has_children { 28 } else { 23 });
+        assert_eq!(said.lines().count(), if has_children { 27 } else { 23 });
     }
 }
 
@@ -405,7 +405,8 @@ fn addresses_are_drawn_by_a_seed() {
         }
         // What a program executes has addresses of its own.
         let executed = with(seeds[1], &["pie", "exec", "/bin/maps", "x"]).0;
-        assert_ne!(areas(&executed)[0], all[1][0]);
+        let stack = |areas: &[(String, String)]| areas.iter().find(|a| a.0 == "[stack]").cloned();
+        assert_ne!(stack(&areas(&executed)), stack(&all[1]));
     }
 }
 
@@ -420,16 +421,31 @@ fn profiles_do_not_depend_on_the_seed_of_addresses() {
         let document = fs::read(hps.path("p.json")).unwrap();
         let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
         assert_eq!(document["address_seed"].is_null(), seed.is_empty());
-        let biases = document["objects"].as_array().unwrap().iter();
-        let bias = |object: &serde_json::Value| object["load_bias"].as_str().unwrap().to_owned();
-        let biases: Vec<String> = biases.map(bias).collect();
-        assert!(biases.len() >= 3, "{biases:?}");
+        let objects = document["objects"].as_array().unwrap();
+        assert!(objects.len() >= 3, "{objects:?}");
+        let number = |text: &serde_json::Value| {
+            let digits = text.as_str().and_then(|text| text.strip_prefix("0x"));
+            u64::from_str_radix(digits.unwrap_or("0"), 16).unwrap()
+        };
+        // Of code without names the place in its file is compared.
+        let name = |function: &serde_json::Value| {
+            let entry = number(&function["entry"]);
+            let named = function["name"].as_str().unwrap().to_owned();
+            let object = objects.iter().find(|o| o["name"] == function["object"]);
+            match (named.starts_with("sub_"), object) {
+                (true, Some(object)) => format!("{:#x}", entry - number(&object["load_bias"])),
+                _ => named,
+            }
+        };
         let functions = document["functions"].as_array().unwrap().iter();
         let mut counts: Vec<String> = functions
             .map(|f| {
                 format!(
                     "{} {} {} {}",
-                    f["object"], f["name"], f["calls"], f["instructions"]
+                    f["object"],
+                    name(f),
+                    f["calls"],
+                    f["instructions"]
                 )
             })
             .collect();

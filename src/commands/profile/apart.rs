@@ -7,7 +7,8 @@ use std::sync::Arc;
 use anyhow::bail;
 use hps_lab::{Lab, Program, Timed, Truth, VERSION};
 use hps_profilers::views::{
-    FunctionMap, FunctionTime, InstructionTime, Named, Stack, functions, instructions, objects,
+    Function, FunctionMap, FunctionTime, InstructionTime, Named, Stack, functions, instructions,
+    objects,
 };
 use hps_profilers::{Detail, ExactProfile};
 use hps_sim_core::editor::NoEditor;
@@ -189,7 +190,7 @@ fn places(parts: &[Part]) -> [Vec<(Place, Shared)>; 2] {
         for time in &part.times {
             let function = &part.map.functions()[time.function];
             let object = part.symbols.object_at(function.entry);
-            let place = (object.map(|o| o.name().to_owned()), function.name.clone());
+            let place = (object.map(|o| o.name().to_owned()), name(part, function));
             let shared = by_function.entry(place).or_default();
             shared.add(&time.own, time.commits, part.number);
         }
@@ -205,6 +206,15 @@ fn places(parts: &[Part]) -> [Vec<(Place, Shared)>; 2] {
         places.sort_by_key(|(_, shared)| std::cmp::Reverse(shared.stack.units()));
         places
     })
+}
+
+/// The name of a function in all programs: one that no symbol names lies at an offset in its file.
+fn name(part: &Part, function: &Function) -> String {
+    let object = part.symbols.object_at(function.entry);
+    match object.filter(|_| part.symbols.function_at(function.entry).is_none()) {
+        Some(object) => format!("sub+{:#x}", function.entry - object.load_bias()),
+        None => function.name.clone(),
+    }
 }
 
 /// Tables of programs, and of functions and objects of all of them.
