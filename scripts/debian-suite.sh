@@ -68,7 +68,7 @@ lua 20 - lua run.lua
 luajit 5 - luajit run.lua
 jq 20 - jq -n '[range(30000)] | map(. * 7 % 31) | group_by(.) | map({(.[0] | tostring): length}) | add'
 git 5 - git hash-object /usr/bin/perl /usr/bin/git
-cc1 50 - /usr/libexec/gcc/riscv64-linux-gnu/14/cc1 -quiet -O2 main.c -o /dev/null
+cc1 20 - /usr/libexec/gcc/riscv64-linux-gnu/14/cc1 -quiet -O2 main.c -o /dev/null
 make 2 - make -n all
 openssl 20 - openssl speed -seconds 1 -bytes 1024 sha256
 xz 20 - xz -c -T1 /usr/share/perl/5.40.1/perl5db.pl
