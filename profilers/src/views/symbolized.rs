@@ -119,8 +119,9 @@ fn add(
         interpreted: &exact.interpreted.names,
         known: FxHashMap::default(),
     };
-    let depth = Depth::that_fits(&exact.contexts, |depth| {
-        has_at_most(exact, depth, most_frames)
+    let depth = Depth::that_fits(&exact.contexts, |depth| match frames {
+        Frames::Nested => has_at_most(exact, depth, most_frames),
+        Frames::Interpreted => has_at_most_interpreted(exact, depth, most_frames),
     });
     let mut of_thread = ThreadsOf::new(&exact.contexts, threads, (name, program.process));
     // Rows of a context follow each other.
@@ -170,6 +171,28 @@ fn has_at_most(exact: &ExactProfile, depth: &Depth, most: usize) -> bool {
         }
         frames <= most
     })
+}
+
+/// Whether all stacks of interpreted functions have at most this many frames together. Rows of one path are one stack.
+fn has_at_most_interpreted(exact: &ExactProfile, depth: &Depth, most: usize) -> bool {
+    let is_interpreted = |node: NodeId| {
+        let entered = exact.contexts.nodes()[node.index()].entered;
+        matches!(entered, Entered::Interpreted(_))
+    };
+    let kept = (exact.contexts.ids()).filter(|&node| depth.stand_in(node) == node);
+    let mut frames = 0;
+    // The path of each context, in interpreted functions.
+    let mut around: Vec<usize> = vec![0; exact.contexts.nodes().len()];
+    for node in kept {
+        let parent = exact.contexts.nodes()[node.index()].parent;
+        // Each node lies behind the one around it.
+        around[node.index()] = around[parent.index()];
+        if is_interpreted(node) {
+            around[node.index()] += 1;
+            frames += around[node.index()];
+        }
+    }
+    frames <= most
 }
 
 /// The thread of each context.
