@@ -102,7 +102,7 @@ mod tests {
         let most = |bits: u32| ((1 << bits) - 1) * PAGE;
         let stack_bottom = layout::STACK_TOP - most(STACK_BITS) - layout::STACK_BYTES;
         let vdso_end = layout::VDSO + most(VDSO_BITS) + layout::VDSO_BYTES;
-        assert!(layout::TRAMPOLINE + PAGE < layout::VDSO);
+        const { assert!(layout::TRAMPOLINE + PAGE < layout::VDSO) };
         assert!(vdso_end < stack_bottom);
         assert!(most(ALPHA_STACK_BITS) * 2 < most(STACK_BITS));
         // A program and its heap have a gigabyte each, and `mmap` has more than five.
