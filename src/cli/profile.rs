@@ -53,14 +53,14 @@ pub struct ProfileArgs {
     /// event_stack, time_slice
     #[arg(long, value_name = "DIR")]
     pub out: Option<OutFolder>,
-    /// Frames of the program's stacks where it runs an interpreter whose state can be read (CPython 3.13)
+    /// Frames of stacks in an interpreter (whose state can be read: CPython 3.13)
     #[arg(long, value_enum, value_name = "KIND", default_value_t = FrameKind::Nested)]
     pub frames: FrameKind,
     /// Show how the run goes over time
     #[arg(long)]
     pub timeline: bool,
-    /// Follow the N-th program of the run, or all programs, together and apart: every fork and every execve of a process
-    /// begins one. Without it the first one is followed
+    /// Follow the N-th program of the run, or all of them: every fork and every execve of a process begins one. All are
+    /// told together and apart; without the option the first one is followed
     #[arg(long, value_name = "N|all", conflicts_with = "charged", value_parser = followed)]
     pub process: Option<Followed>,
     /// Stop after this many instructions of the program
