@@ -560,9 +560,9 @@ fn sampled_timing_is_said_wherever_its_numbers_are() {
         head.contains("sampling_period,sampling_warm_up,sampling_unit,core,phases,"),
         "{head}"
     );
-    // Behind them the thirteen columns of phases, set-ups and misses, of which these rows have none.
+    // Behind them the fourteen columns of phases, set-ups, misses and the root, of which these rows have none.
     let ends = |end: &str| {
-        let end = format!("{end}{}", ",".repeat(13));
+        let end = format!("{end}{}", ",".repeat(14));
         csv.lines().filter(|line| line.ends_with(&end)).count()
     };
     assert_eq!(ends(",0.0003,80,40,200000,2000,1000,cycle"), 8);
