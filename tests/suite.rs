@@ -73,7 +73,7 @@ pub fn executable(name: &str, isa: Isa) -> PathBuf {
     path.clone()
 }
 
-/// What is built by day: for both instruction sets what other tests run too, all else for one of both in turn.
+/// Whether a program is built by day: for both instruction sets if other tests run it too, else for one of both in turn.
 fn is_built(name: &str, isa: Isa) -> bool {
     let others = [
         "awk",

@@ -131,19 +131,21 @@ impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> 
 
 impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit, under an oracle for each program that processes of the run begin,
-    /// which keep this detail of contexts. Gives the run, and the profiles by the numbers of the programs, from 1 on; `None` of
-    /// a program of which nothing has committed.
+    /// which keep this detail of contexts. Gives the run, and the profiles by the numbers of the programs, from 1 on;
+    /// `None` of a program of which nothing has committed.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
     pub fn watched_apart(mut self, detail: Detail) -> Result<Apart<I::Editor>, LabError> {
         let log = self.record_code();
         let width = u64::from(self.machine().most_commit_width());
-        let (symbols, isa) = (self.program.image.symbols.clone(), self.program.image.isa);
+        let image = &self.program.image;
+        let entries = Entries::of(&image.symbols, image.isa);
+        let functions = FunctionMap::named(&image.symbols);
         let programs = Programs::new(move |number| {
             let follow = Follow {
-                entries: Entries::of(&symbols, isa),
-                functions: FunctionMap::named(&symbols),
+                entries: entries.clone(),
+                functions: functions.clone(),
                 watch: Some(CodeWatch::new(log.clone(), number)),
                 detail,
             };

@@ -120,7 +120,7 @@ fn hooks<'a>(source: &'a str, trait_begins: &str) -> Vec<&'a str> {
         let named = line.strip_prefix("    fn ")?;
         let (name, arguments) = named.split_once('(')?;
         // A stand-in for a probe is no event, and what a probe wants is none.
-        let is_event = !["stand_in", "wants_stages"].contains(&name);
+        let is_event = !["stand_in", "wants_stages", "wants_stores"].contains(&name);
         (is_event && (arguments.is_empty() || arguments.contains("self"))).then_some(name)
     });
     declared.collect()

@@ -479,6 +479,10 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     const WANTS_CYCLES: bool = true;
     const WANTS_STORES: bool = true;
 
+    fn wants_stores(&self) -> bool {
+        self.reader.is_reading()
+    }
+
     fn stand_in(&self) -> Option<Self> {
         Some(Beats {
             followed: self.followed,

@@ -195,14 +195,23 @@ impl ContextTree {
         })
     }
 
-    /// The newest child of a context.
-    pub(crate) fn newest_child(&self, parent: NodeId) -> Option<NodeId> {
-        self.children.newest_child(parent)
-    }
-
-    /// The child of the same parent that was made before this one.
-    pub(crate) fn older_sibling(&self, child: NodeId) -> Option<NodeId> {
-        self.children.older_sibling(child)
+    /// Walks over all contexts, depth first. `see` is told of each twice: when it is entered (`true`) and when it is left.
+    pub(crate) fn visit(&self, mut see: impl FnMut(NodeId, bool)) {
+        let (mut at, mut next) = (NodeId::ROOT, Some(NodeId::ROOT));
+        loop {
+            if let Some(inner) = next {
+                at = inner;
+                see(at, true);
+                next = self.children.newest_child(at);
+            } else {
+                see(at, false);
+                if at == NodeId::ROOT {
+                    return;
+                }
+                next = self.children.older_sibling(at);
+                at = self.nodes[at.index()].parent;
+            }
+        }
     }
 
     /// The child of a context that is entered so; made if it is new.

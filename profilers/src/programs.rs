@@ -33,10 +33,15 @@ impl fmt::Debug for Programs {
 }
 
 impl Programs {
-    /// Oracles that `make` makes when their programs begin, to be told by [`Beats::following_all`](crate::Beats::following_all).
+    /// Oracles that `make` makes when their programs begin, to be told by
+    /// [`Beats::following_all`](crate::Beats::following_all).
     pub fn new(make: impl Fn(u32) -> Oracle + Send + Sync + 'static) -> Programs {
+        Programs::of(Arc::new(make))
+    }
+
+    fn of(make: Make) -> Programs {
         Programs {
-            make: Arc::new(make),
+            make,
             all: Vec::new(),
             here: 0,
             context: 0,
@@ -105,12 +110,6 @@ impl Observer for Programs {
     }
 
     fn stand_in(&self) -> Option<Self> {
-        Some(Programs {
-            make: Arc::clone(&self.make),
-            all: Vec::new(),
-            here: 0,
-            context: 0,
-            contexts: Vec::new(),
-        })
+        Some(Programs::of(Arc::clone(&self.make)))
     }
 }

@@ -83,6 +83,17 @@ pub struct ProfileArgs {
     pub subject: SubjectArgs,
 }
 
+impl ProfileArgs {
+    /// The number of the one program that is followed; `None` if all are.
+    pub fn program(&self) -> Option<u32> {
+        match self.process {
+            Some(Followed::One(number)) => Some(number),
+            None => Some(1),
+            Some(Followed::All) => None,
+        }
+    }
+}
+
 /// Frames of stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FrameKind {

@@ -403,7 +403,7 @@ fn addresses_are_drawn_by_a_seed() {
                 "{isa:?}"
             );
         }
-        // What a program executes has addresses of its own.
+        // A program that another one executes has addresses of its own.
         let executed = with(seeds[1], &["pie", "exec", "/bin/maps", "x"]).0;
         let stack = |areas: &[(String, String)]| areas.iter().find(|a| a.0 == "[stack]").cloned();
         assert_ne!(stack(&areas(&executed)), stack(&all[1]));

@@ -297,7 +297,7 @@ fn documented() -> Vec<String> {
 
 #[test]
 fn arrays_with_parts_killed_preempted_drained_and_lost_end_with_the_whole_result() {
-    // What slurmd looks for, and stops without.
+    // slurmd looks for control groups, and stops without them.
     let mut groups = std::fs::read_dir("/sys/fs/cgroup").into_iter().flatten();
     if groups.next().is_none() {
         left_out(

@@ -3,7 +3,6 @@
 //! Samples are resolved before the code of a program changes, by the map up to then. So a library that is opened where
 //! another one was closed gets its own samples alone, and each process of a run has a map of its own.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hps_sim_core::symbols::{CodeLog, CodeWatch, Object, Symbols};
@@ -87,9 +86,10 @@ fn bias(object: Option<&Arc<Object>>) -> u64 {
 #[derive(Debug)]
 pub(super) struct ImageMap {
     log: CodeLog,
-    /// The program that runs.
-    program: u32,
-    programs: BTreeMap<u32, (CodeWatch, Arc<Symbols>)>,
+    /// The number of each program that has run, news of its code, and its map.
+    programs: Vec<(u32, CodeWatch, Arc<Symbols>)>,
+    /// The place in `programs` of the program that runs.
+    here: usize,
     by_object: ByObject,
 }
 
@@ -98,25 +98,31 @@ impl ImageMap {
     pub fn new(log: CodeLog) -> ImageMap {
         ImageMap {
             log,
-            program: 0,
-            programs: BTreeMap::new(),
+            programs: Vec::new(),
+            here: 0,
             by_object: ByObject::default(),
         }
     }
 
     /// Whether the map of the samples so far differs from that of an instruction of this program.
     pub fn is_changed(&self, program: u32) -> bool {
-        let known = self.programs.get(&program);
-        program != self.program || known.is_none_or(|(watch, _)| watch.is_changed())
+        let current = self.programs.get(self.here);
+        current.is_none_or(|(number, watch, _)| *number != program || watch.is_changed())
     }
 
     /// Resolves samples by the map up to now, and takes the map of a program.
     pub fn turn_to(&mut self, program: u32, counts: &[&Counts]) {
         self.resolve(counts);
-        self.program = program;
-        let log = &self.log;
-        let new = || (CodeWatch::new(log.clone(), program), Arc::default());
-        let (watch, symbols) = self.programs.entry(program).or_insert_with(new);
+        let known = self
+            .programs
+            .iter()
+            .position(|(number, ..)| *number == program);
+        self.here = known.unwrap_or(self.programs.len());
+        if known.is_none() {
+            let watch = CodeWatch::new(self.log.clone(), program);
+            self.programs.push((program, watch, Arc::default()));
+        }
+        let (_, watch, symbols) = &mut self.programs[self.here];
         if let Some(news) = watch.news() {
             *symbols = news;
         }
@@ -124,10 +130,10 @@ impl ImageMap {
 
     /// Resolves samples by the map up to now.
     pub fn resolve(&mut self, counts: &[&Counts]) {
-        let nothing = Symbols::default();
-        let known = self.programs.get(&self.program);
-        let symbols = known.map_or(&nothing, |(_, symbols)| &**symbols);
-        self.by_object.add(symbols, counts);
+        // No sample is taken before the first program runs.
+        if let Some((.., symbols)) = self.programs.get(self.here) {
+            self.by_object.add(symbols, counts);
+        }
     }
 
     /// Takes the samples that were resolved since the last call.

@@ -40,10 +40,10 @@ pub const UNKNOWN: &str = "unknown";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Places {
-    /// Those of the running program: formats 1 and 2.
+    /// Addresses of the running program: formats 1 and 2.
     #[default]
     Running,
-    /// Those that the file of the object says, wherever it was loaded.
+    /// Addresses that the file of the object says, wherever it was loaded.
     File,
 }
 

@@ -37,8 +37,7 @@ impl Contender {
         }
     }
 
-    /// Its unit over one program at a step of the search, of which step 0 is the densest point; `None` behind the
-    /// sparsest.
+    /// The unit over one program at a step of the search. Step 0 is the densest point; `None` behind the sparsest.
     pub fn unit<'a>(
         &self,
         undisturbed: &'a Undisturbed<'a>,

@@ -17,8 +17,8 @@ const FORMAT_VERSION: u32 = 1;
 /// Longest lock file that is read, in bytes: a package takes about 200.
 const LONGEST: u64 = 16 << 20;
 
-/// Lock file: sources and packages of a root. Equal packages in equal versions of the lab give equal lock files: nothing in it depends on the
-/// host, the mirror or the date of making.
+/// Lock file: sources and packages of a root. Equal packages in equal versions of the lab give equal lock files: nothing
+/// in it depends on the host, the mirror or the date of making.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {

@@ -245,6 +245,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         });
         // The store is the last one that has committed, and waits for the cache.
         if P::WANTS_STORES
+            && self.probe.wants_stores()
             && (class == OpClass::Store || class == OpClass::Atomic && !core.params.has_peers)
         {
             self.show_store(core.now, self.stores.commit - 1);

@@ -56,7 +56,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let position = u.store_pos;
         self.stores_to_memory(position);
         self.tell_of_store(position);
-        if P::WANTS_STORES {
+        if P::WANTS_STORES && self.probe.wants_stores() {
             self.show_store(core.now, position);
         }
         let guest = &mut self.process.guest;

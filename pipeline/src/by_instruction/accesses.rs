@@ -173,7 +173,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             ..Seen::straight(i.inst)
         };
         let commit = self.commit(i.inst, done, seen);
-        if P::WANTS_STORES {
+        if P::WANTS_STORES && self.probe.wants_stores() {
             self.show_store(&store, commit);
         }
         self.stats.store_committed_events += 1;
@@ -308,7 +308,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             ..Seen::straight(i.inst)
         };
         let commit = self.commit(i.inst, done, seen);
-        if P::WANTS_STORES {
+        if P::WANTS_STORES && self.probe.wants_stores() {
             self.show_store(&store, commit);
         }
         self.stats.atomic_committed_events += 1;

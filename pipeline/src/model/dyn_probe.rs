@@ -20,7 +20,11 @@ pub type CyclesProbe = DynProbe<true>;
 pub type StagesProbe = DynProbe<false>;
 
 /// A probe of any type that wants no hooks but those of a group: of [`CyclesProbe`] or of [`StagesProbe`].
-pub struct DynProbe<const CYCLES: bool>(Box<dyn Hooks>);
+pub struct DynProbe<const CYCLES: bool> {
+    probe: Box<dyn Hooks>,
+    /// [`PipelineProbe::wants_stores`] of the probe, which is asked at each store.
+    wants_stores: bool,
+}
 
 impl<const CYCLES: bool> DynProbe<CYCLES> {
     /// Puts a probe behind dynamic calls. A probe that wants hooks outside of the group does not compile.
@@ -35,7 +39,10 @@ impl<const CYCLES: bool> DynProbe<CYCLES> {
                 "the probe wants hooks of another group"
             );
         }
-        DynProbe(Box::new(probe))
+        DynProbe {
+            wants_stores: PipelineProbe::wants_stores(&probe),
+            probe: Box::new(probe),
+        }
     }
 
     /// The probe inside.
@@ -44,7 +51,7 @@ impl<const CYCLES: bool> DynProbe<CYCLES> {
     /// The probe inside is of another type than `P`.
     #[must_use]
     pub fn into_probe<P: 'static>(self) -> P {
-        let probe: Box<dyn Any> = self.0;
+        let probe: Box<dyn Any> = self.probe;
         *probe.downcast().expect(OTHER)
     }
 
@@ -54,7 +61,7 @@ impl<const CYCLES: bool> DynProbe<CYCLES> {
     /// The probe inside is of another type than `P`.
     #[must_use]
     pub fn probe<P: 'static>(&self) -> &P {
-        let probe: &dyn Any = &*self.0;
+        let probe: &dyn Any = &*self.probe;
         probe.downcast_ref().expect(OTHER)
     }
 
@@ -63,7 +70,7 @@ impl<const CYCLES: bool> DynProbe<CYCLES> {
     /// # Panics
     /// The probe inside is of another type than `P`.
     pub fn probe_mut<P: 'static>(&mut self) -> &mut P {
-        let probe: &mut dyn Any = &mut *self.0;
+        let probe: &mut dyn Any = &mut *self.probe;
         probe.downcast_mut().expect(OTHER)
     }
 }
@@ -108,17 +115,27 @@ macro_rules! declare_hooks {
             const WANTS_STORES: bool = CYCLES;
 
             fn wants_stages(&self) -> bool {
-                self.0.wants_stages()
+                self.probe.wants_stages()
+            }
+
+            #[inline]
+            fn wants_stores(&self) -> bool {
+                self.wants_stores
             }
 
             fn stand_in(&self) -> Option<Self> {
-                self.0.stand_in().map(DynProbe)
+                // Nothing is told to a stand-in.
+                let probe = self.probe.stand_in()?;
+                Some(DynProbe {
+                    probe,
+                    wants_stores: false,
+                })
             }
 
             $(
                 #[inline]
                 fn $hook(&mut self, $($arg: $type),*) {
-                    self.0.$hook($($arg),*);
+                    self.probe.$hook($($arg),*);
                 }
             )*
         }
@@ -132,6 +149,6 @@ impl<const CYCLES: bool> Probe for DynProbe<CYCLES> {
 
     #[inline]
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
-        self.0.control(pc, inst, target, taken);
+        self.probe.control(pc, inst, target, taken);
     }
 }

@@ -73,6 +73,13 @@ pub trait PipelineProbe: Probe {
         Self::WANTS_STAGES
     }
 
+    /// Whether the probe wants stores. Where [`PipelineProbe::WANTS_STORES`] is true, a probe may have no use for them in
+    /// this run; the answer stays the same while it is attached.
+    #[inline]
+    fn wants_stores(&self) -> bool {
+        Self::WANTS_STORES
+    }
+
     /// The contexts of a chip lend the probe to each other, so that it is told of all of them, in order of time. This
     /// makes what stands in its place meanwhile, and is told nothing. `None`: it can watch one context only.
     fn stand_in(&self) -> Option<Self>

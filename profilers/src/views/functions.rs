@@ -314,22 +314,11 @@ impl<'a> Walk<'a> {
 
     /// Walks over all contexts. `is_entry`: whether a context with this entry is a call of its function.
     fn all(mut self, is_entry: impl Fn(u64) -> bool) {
-        let contexts = &self.exact.contexts;
-        let (mut at, mut next) = (NodeId::ROOT, Some(NodeId::ROOT));
-        loop {
-            if let Some(inner) = next {
-                at = inner;
-                self.enter(at, &is_entry);
-                next = contexts.newest_child(at);
-            } else {
-                self.leave(at);
-                if at == NodeId::ROOT {
-                    return;
-                }
-                next = contexts.older_sibling(at);
-                at = contexts.nodes()[at.index()].parent;
-            }
-        }
+        let exact = self.exact;
+        exact.contexts.visit(|id, enters| match enters {
+            true => self.enter(id, &is_entry),
+            false => self.leave(id),
+        });
     }
 
     fn enter(&mut self, id: NodeId, is_entry: impl Fn(u64) -> bool) {

@@ -47,23 +47,32 @@ pub fn interpreted(exact: &ExactProfile) -> (Vec<InterpretedTime>, Vec<Interpret
     if times.is_empty() {
         return (times, Vec::new());
     }
-    let inclusive = inclusive_units(exact);
-    let mut lines: FxHashMap<Place, (u64, u64)> = FxHashMap::default();
+    let nodes = exact.contexts.nodes();
+    let mut inclusive = vec![0; nodes.len()];
     let mut open = vec![0_u32; times.len()];
-    walk(exact, |node, place, enters| {
-        let Some(place) = place else { return };
-        let count = &mut open[place.function as usize];
-        let time = &mut times[place.function as usize];
-        if !enters {
-            *count -= 1;
+    exact.contexts.visit(|id, enters| {
+        let node = &nodes[id.index()];
+        let function = match node.entered {
+            Entered::Interpreted(place) => Some(names.place(place).function as usize),
+            _ => None,
+        };
+        if enters {
+            inclusive[id.index()] += own_units(exact, id);
+            function.iter().for_each(|&at| open[at] += 1);
             return;
         }
-        *count += 1;
-        if *count == 1 {
-            time.inclusive_units += inclusive[node.index()];
+        let units = inclusive[id.index()];
+        if let Some(at) = function {
+            open[at] -= 1;
+            if open[at] == 0 {
+                times[at].inclusive_units += units;
+            }
+        }
+        if id != NodeId::ROOT {
+            inclusive[node.parent.index()] += units;
         }
     });
-    let nodes = exact.contexts.nodes();
+    let mut lines: FxHashMap<Place, (u64, u64)> = FxHashMap::default();
     let mut innermost: Vec<Option<Place>> = Vec::with_capacity(nodes.len());
     for (id, node) in exact.contexts.ids().zip(nodes) {
         // Each node lies behind the one around it.
@@ -101,41 +110,4 @@ pub fn interpreted(exact: &ExactProfile) -> (Vec<InterpretedTime>, Vec<Interpret
 
 fn own_units(exact: &ExactProfile, id: NodeId) -> u64 {
     exact.context_units.of(id).map(|(_, units)| units).sum()
-}
-
-/// Units of each context, with those of all contexts inside.
-fn inclusive_units(exact: &ExactProfile) -> Vec<u64> {
-    let nodes = exact.contexts.nodes();
-    let ids = exact.contexts.ids();
-    let mut units: Vec<u64> = ids.map(|id| own_units(exact, id)).collect();
-    // Each node lies behind the one around it.
-    for at in (1..nodes.len()).rev() {
-        units[nodes[at].parent.index()] += units[at];
-    }
-    units
-}
-
-/// Walks over all contexts, depth first. `see` is told of each twice, when it is entered and when it is left, with the
-/// interpreted place that it stands for.
-fn walk(exact: &ExactProfile, mut see: impl FnMut(NodeId, Option<Place>, bool)) {
-    let contexts = &exact.contexts;
-    let place = |id: NodeId| match contexts.nodes()[id.index()].entered {
-        Entered::Interpreted(place) => Some(exact.interpreted.names.place(place)),
-        _ => None,
-    };
-    let (mut at, mut next) = (NodeId::ROOT, Some(NodeId::ROOT));
-    loop {
-        if let Some(inner) = next {
-            at = inner;
-            see(at, place(at), true);
-            next = contexts.newest_child(at);
-        } else {
-            see(at, place(at), false);
-            if at == NodeId::ROOT {
-                return;
-            }
-            next = contexts.older_sibling(at);
-            at = contexts.nodes()[at.index()].parent;
-        }
-    }
 }

@@ -53,9 +53,9 @@ pub struct Named<'a> {
     pub process: Option<(&'a str, u32)>,
 }
 
-/// The profile of a run, of one of its programs or of several: for each instruction in its calling context the cycles, how often it committed, the
-/// cycles by state, and the cycles in which it had met each event. Threads are told apart if there are several. Those of
-/// several programs have the numbers of their processes behind their names.
+/// The profile of a run, of one of its programs or of several: for each instruction in its calling context the cycles,
+/// how often it committed, the cycles by state, and the cycles in which it had met each event. Threads are told apart if
+/// there are several. Threads of several programs have the numbers of their processes behind their names.
 ///
 /// Stacks are cut at the depth at which all of them have `most_frames` together, and a note says so. The profile needs
 /// [rows of all contexts](crate::Detail::Rows).

@@ -129,13 +129,19 @@ impl Reader {
         }
     }
 
+    /// Whether the reader is of a program, and so wants its stores.
+    #[must_use]
+    pub fn is_reading(&self) -> bool {
+        self.code.is_some()
+    }
+
     /// The names that turns speak of.
     #[must_use]
     pub fn names(&self) -> &Names {
         &self.read.names
     }
 
-    /// What was read of a run that is over.
+    /// The interpreters of a run that is over.
     #[must_use]
     pub fn finish(self) -> Interpreted {
         self.read

@@ -404,8 +404,8 @@ fn align_down(value: u64, unit: u64) -> u64 {
     value - value % unit
 }
 
-/// Start of the heap of a program that lies in its place. Programs of OSF/1 take it for granted that the heap begins at the very end of the image; Linux
-/// tells them.
+/// Start of the heap of a program that lies in its place. Programs of OSF/1 take it for granted that the heap begins at
+/// the very end of the image; Linux tells them.
 fn heap_start(image: &ProgramImage, place: Placement) -> u64 {
     let page_bytes = image.os.page_bytes(image.isa);
     match image.os {

@@ -1,7 +1,7 @@
 //! The vDSO: code that the kernel puts beside a dynamic program, by which the C library asks for the time without a system
 //! call. Its source is `sim-core/vdso/`, which `scripts/build-vdso.sh` links.
 //!
-//! Its code reads the CSR `time`, as Linux's does, and a page of data in front of it, which holds the date at which that CSR
+//! The code reads the CSR `time`, as Linux's does, and a page of data in front of it, which holds the date at which that CSR
 //! was 0. Both are simulated time, so that the vDSO and the system calls tell one time.
 //!
 //! Programs without a loader have none: their C libraries are linked into them and work as on a kernel without a vDSO.

@@ -14,7 +14,7 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
 use super::args::CollectArgs;
-use super::objects::{self, Collection};
+use super::objects::Collection;
 use crate::cli::CoreKind;
 use crate::commands::run::fault;
 use crate::commands::timed_machine;
@@ -48,15 +48,15 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
     };
     let mut collection = Collection::new(
         &database,
-        &machine.config,
+        (&machine.config, &plans),
         (&subject.image, name),
         (root, is_under_root),
     );
     if args.charged {
         let lab = lab.limit(args.max_instructions.unwrap_or(u64::MAX));
         let (found, ended) = charged(lab, args, &plans)?;
-        collection.add(&plans, &found)?;
-        collection.finish(&plans)?;
+        collection.add(&found)?;
+        collection.finish()?;
         return Ok(exit_code(ended.0, &ended.1));
     }
     let observer = Observer::new(&machine.config, &plans).by_object(lab.record_code());
@@ -65,31 +65,22 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         return Err(anyhow!("only the cycle-driven core has an issue queue"));
     };
     let mut left = args.max_instructions.unwrap_or(u64::MAX);
-    let mut totals = vec![0; plans.len()];
-    let mut edges = 0;
     let stop = loop {
         let step = args.merge_every.min(left);
         let stop = NoEditor::run_chip(&mut core, step);
         left -= step;
         let observer: &mut Observer = core.probe_mut().probe_mut();
-        let samples = observer.take_by_object();
-        collection.add(&plans, &samples)?;
-        let (sums, new_edges) = objects::sums(&samples, &plans);
-        totals
-            .iter_mut()
-            .zip(sums)
-            .for_each(|(all, new)| *all += new);
-        edges += new_edges;
+        collection.add(&observer.take_by_object())?;
         if stop != Stop::Limit || left == 0 {
             break stop;
         }
     };
-    let sums = plans.iter().zip(&totals);
+    let sums = plans.iter().zip(&collection.totals);
     let mut sums: Vec<String> = sums
         .map(|(plan, total)| format!("{} {}", grouped(*total), plan.event.name()))
         .collect();
     if args.follow.is_some() {
-        sums.push(format!("{} edges", grouped(edges)));
+        sums.push(format!("{} edges", grouped(collection.edges)));
     }
     let cycles = grouped(core.stats().cycles);
     say!(
@@ -97,7 +88,7 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         sums.join(", "),
         args.db.display()
     );
-    collection.finish(&plans)?;
+    collection.finish()?;
     Ok(exit_code(stop, core.process()))
 }
 

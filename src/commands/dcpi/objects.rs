@@ -14,28 +14,31 @@ use hps_sim_core::symbols::Object;
 
 /// Adds the samples of a run to a database.
 pub(super) struct Collection<'a> {
-    pub database: &'a Database,
-    pub machine: &'a MachineConfig,
-    pub image: &'a ProgramImage,
+    database: &'a Database,
+    machine: &'a MachineConfig,
+    image: &'a ProgramImage,
+    plans: &'a [Plan],
     /// Name of the program, as it is found again: with its path unless it comes with the project.
-    pub name: String,
+    name: String,
     /// The root folder of the programs.
-    pub root: Option<PathBuf>,
+    root: Option<PathBuf>,
     /// The program is a file below the root.
-    pub is_under_root: bool,
+    is_under_root: bool,
     /// Objects that were sampled, by hash.
     objects: BTreeMap<String, Arc<Object>>,
     /// Samples of code outside of all objects.
     unknown: u64,
-    /// All samples.
-    total: u64,
+    /// All samples, in the order of the plans.
+    pub totals: Vec<u64>,
+    /// All samples of edges.
+    pub edges: u64,
 }
 
 impl<'a> Collection<'a> {
     /// A collection of a program on a machine.
     pub fn new(
         database: &'a Database,
-        machine: &'a MachineConfig,
+        (machine, plans): (&'a MachineConfig, &'a [Plan]),
         (image, name): (&'a ProgramImage, String),
         (root, is_under_root): (Option<PathBuf>, bool),
     ) -> Self {
@@ -43,12 +46,14 @@ impl<'a> Collection<'a> {
             database,
             machine,
             image,
+            plans,
             name,
             root,
             is_under_root,
             objects: BTreeMap::new(),
             unknown: 0,
-            total: 0,
+            totals: vec![0; plans.len()],
+            edges: 0,
         }
     }
 
@@ -95,12 +100,13 @@ impl<'a> Collection<'a> {
     }
 
     /// Adds samples. An event without a sample is a result, too: files say that it was sampled.
-    pub fn add(&mut self, plans: &[Plan], samples: &[ObjectSamples]) -> anyhow::Result<()> {
+    pub fn add(&mut self, samples: &[ObjectSamples]) -> anyhow::Result<()> {
         for ObjectSamples { object, counts } in samples {
-            for (plan, counts) in plans.iter().zip(counts) {
+            for (at, (plan, counts)) in self.plans.iter().zip(counts).enumerate() {
                 let header = self.header_of(object.as_deref(), plan);
                 self.database.add(&header, counts)?;
-                self.total += counts.total();
+                self.totals[at] += counts.total();
+                self.edges += counts.by_edge.values().sum::<u64>();
                 if object.is_none() {
                     self.unknown += counts.total();
                 }
@@ -116,9 +122,10 @@ impl<'a> Collection<'a> {
     }
 
     /// Ends a collection: keeps copies of objects that are not found any more, and says what was sampled.
-    pub fn finish(self, plans: &[Plan]) -> anyhow::Result<()> {
-        if self.total == 0 {
-            for plan in plans {
+    pub fn finish(self) -> anyhow::Result<()> {
+        let total: u64 = self.totals.iter().sum();
+        if total == 0 {
+            for plan in self.plans {
                 let nothing = Counts::new(plan.whole_period());
                 self.database.add(&self.header(plan), &nothing)?;
             }
@@ -141,22 +148,9 @@ impl<'a> Collection<'a> {
                 "hps: {} of {} samples are of code outside of all objects, such as code that the program has made (image \
                  `{UNKNOWN}`)",
                 self.unknown,
-                self.total
+                total
             );
         }
         Ok(())
     }
-}
-
-/// Sums of samples and of edges, in the order of the plans.
-pub(super) fn sums(samples: &[ObjectSamples], plans: &[Plan]) -> (Vec<u64>, u64) {
-    let mut totals = vec![0; plans.len()];
-    let mut edges = 0;
-    for of_object in samples {
-        for (counts, total) in of_object.counts.iter().zip(&mut totals) {
-            *total += counts.total();
-            edges += counts.by_edge.values().sum::<u64>();
-        }
-    }
-    (totals, edges)
 }

@@ -75,13 +75,14 @@ pub(super) fn sets(args: &SetArgs) -> anyhow::Result<Vec<Set>> {
     let mut found = Vec::new();
     let mut names = Vec::new();
     let folder = &args.db[0];
+    let database = Database::open(folder)?;
     for stored in contents(folder, &args.epoch)?.images {
         let header = &stored.header;
         names.push(header.image.clone());
         let wanted = args.program.as_deref();
         if wanted.is_none_or(|wanted| is_named(header, wanted)) {
             found.push(Set {
-                image: object(&Database::open(folder)?, header)?,
+                image: object(&database, header)?,
                 stored,
             });
         }
@@ -149,17 +150,23 @@ fn object(database: &Database, header: &Header) -> anyhow::Result<Option<Arc<Pro
     }
     let kept = database.kept(&header.image_hash);
     let image = match header.places {
-        Places::Running => {
-            return same(
-                Program::find(&header.image, Isa::from_name(&header.isa))?.image,
-                header,
-            );
-        }
-        Places::File if kept.exists() => ProgramImage::look_at(&kept, None)?,
-        Places::File => file_of(header)?,
+        Places::Running => Program::find(&header.image, Isa::from_name(&header.isa))?.image,
+        Places::File if kept.exists() => Arc::new(ProgramImage::look_at(&kept, None)?),
+        Places::File => Arc::new(file_of(header)?),
     };
+    if image.hash != header.image_hash && sha256_hex(needed(&image)) != header.image_hash {
+        bail!(
+            "{}: it is not the file of the database any more: its file has changed; collect again, or choose another object \
+             with --program",
+            header.image
+        );
+    }
+    Ok(Some(image))
+}
+
+/// The bytes of a file that a run reads: of a program with data behind it, those that its headers name.
+fn needed(image: &ProgramImage) -> &[u8] {
     let bytes = image.bytes();
-    // Of a program with data behind it, a run reads what its headers name.
     let read = |buffer: &mut [u8], at: u64| {
         let end = (at as usize).checked_add(buffer.len());
         let part = end.and_then(|end| bytes.get(at as usize..end)).ok_or(())?;
@@ -167,11 +174,7 @@ fn object(database: &Database, header: &Header) -> anyhow::Result<Option<Arc<Pro
         Ok::<(), ()>(())
     };
     let needed = ProgramImage::needed_bytes(bytes, bytes.len() as u64, read);
-    let needed = needed.map_or(bytes, |needed| &bytes[..needed as usize]);
-    if image.hash != header.image_hash && sha256_hex(needed) == header.image_hash {
-        return Ok(Some(Arc::new(image)));
-    }
-    same(Arc::new(image), header)
+    needed.map_or(bytes, |needed| &bytes[..needed as usize])
 }
 
 /// The file of an object where it was sampled.
@@ -193,15 +196,4 @@ fn file_of(header: &Header) -> anyhow::Result<ProgramImage> {
             )?)
         }
     }
-}
-
-fn same(image: Arc<ProgramImage>, header: &Header) -> anyhow::Result<Option<Arc<ProgramImage>>> {
-    if image.hash != header.image_hash {
-        bail!(
-            "{}: it is not the file of the database any more: its file has changed; collect again, or choose another object \
-             with --program",
-            header.image
-        );
-    }
-    Ok(Some(image))
 }

@@ -1,5 +1,6 @@
 //! Exact profiles of all programs that processes of a run begin, together and apart.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -87,7 +88,7 @@ pub(super) fn profile(
         timeline: None,
         sampled: Vec::new(),
     };
-    let parts = parts(subject, &mut truth, exacts)?;
+    let mut parts = parts(subject, &truth, exacts)?;
     let mut out = args.json.text();
     let ran = &truth.ran;
     let contended = contention::contended(&ran.timing.contended, &ran.process);
@@ -95,8 +96,9 @@ pub(super) fn profile(
     together((args, &truth), &parts, &places, &mut out)?;
     write!(out, "{}", contention::table(&contended, "--json"))?;
     let mut documents = Vec::new();
-    for part in &parts {
-        truth.exact = part.exact.clone();
+    for part in &mut parts {
+        // What is shown is of the truth: its profile changes places with that of the program meanwhile.
+        std::mem::swap(&mut truth.exact, &mut part.exact);
         let shown = shown(args, &truth, part);
         writeln!(
             out,
@@ -118,6 +120,7 @@ pub(super) fn profile(
         if let Some(folder) = &args.out {
             save::write(&shown, &folder.join(part.number.to_string()))?;
         }
+        std::mem::swap(&mut truth.exact, &mut part.exact);
     }
     if args.json.json.is_some() {
         let mut document = head_document(&truth, &parts, &places);
@@ -134,7 +137,7 @@ pub(super) fn profile(
 
 fn parts(
     subject: &Program,
-    truth: &mut Truth<NoEditor>,
+    truth: &Truth<NoEditor>,
     exacts: Vec<Option<ExactProfile>>,
 ) -> anyhow::Result<Vec<Part>> {
     let process = &truth.ran.process;
@@ -170,6 +173,7 @@ fn shown<'a>(args: &'a ProfileArgs, truth: &'a Truth<NoEditor>, part: &'a Part) 
         truth,
         map: &part.map,
         instructions: &part.instructions,
+        interpreted: OnceCell::new(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The exact profile of a program, for people.
 
+use std::cell::OnceCell;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use hps_pipeline::core::EventSet;
 use hps_profilers::oracle::{STATES, Spent};
 use hps_profilers::registry::{self, Profiler};
 use hps_profilers::views::{
-    FunctionMap, InstructionTime, Level, Levels, Stack, functions, instructions,
+    FunctionMap, InstructionTime, InterpretedLine, InterpretedTime, Level, Levels, Stack,
+    functions, instructions,
 };
 use hps_profilers::{Detail, Key, Period, Sampled, Unit};
 use hps_sim_core::editor::NoEditor;
@@ -20,7 +22,6 @@ use hps_sim_core::symbols::Symbols;
 
 use super::charged::{self, Charged};
 use super::{annotate, apart, export, json, save, tables, timeline};
-use crate::cli::profile::Followed;
 use crate::cli::{FrameKind, ProfileArgs};
 use crate::commands::{contention, timed_machine};
 use crate::program;
@@ -41,12 +42,19 @@ pub(super) struct Shown<'a> {
     pub truth: &'a Truth<NoEditor>,
     pub map: &'a FunctionMap,
     pub instructions: &'a [InstructionTime],
+    /// Functions and lines of interpreters, once they were asked for.
+    pub interpreted: OnceCell<(Vec<InterpretedTime>, Vec<InterpretedLine>)>,
 }
 
 impl Shown<'_> {
     /// Units as cycles.
     pub fn cycles(&self, units: u64) -> f64 {
         units as f64 / self.truth.exact.units_per_cycle as f64
+    }
+
+    /// Cycles for each of so many instructions, as tables have them.
+    pub fn cpi(&self, units: u64, instructions: u64) -> String {
+        format!("{:.2}", self.cycles(units) / instructions.max(1) as f64)
     }
 
     /// Units in percent of the run.
@@ -108,10 +116,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         // Exports have phases, too, where one context has them.
         timeline: args.timeline || (is_kept && has_one_context),
         samplers: samplers.collect(),
-        program: match args.process {
-            Some(Followed::One(number)) => Some(number),
-            Some(Followed::All) | None => None,
-        },
+        program: args.program(),
         interpreted: args.frames != FrameKind::Native,
         ..Watch::default()
     };
@@ -125,18 +130,14 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         .limit(most)
         .naming_contention(true)
         .warnings_to(|text| say!("hps: warning: {text}"));
-    if args.process == Some(Followed::All) {
+    let Some(number) = args.program() else {
         return apart::profile((args, &subject), lab, &exports);
-    }
+    };
     let run = match args.charged {
         true => Run::Charged(charged::run(lab, &profilers, &periods, watch)?),
         false => Run::Watched(Box::new(lab.watched(watch)?)),
     };
     let truth = run.truth();
-    let number = match args.process {
-        Some(Followed::One(number)) => number,
-        Some(Followed::All) | None => 1,
-    };
     let (image, symbols) = followed(number, &subject, truth)?;
     if truth.exact.rows.is_empty() {
         bail!("no instruction of the program has committed");
@@ -151,6 +152,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         truth,
         map: &map,
         instructions: &instructions,
+        interpreted: OnceCell::new(),
     };
     let mut out = args.json.text();
     head(&shown, &mut out)?;

@@ -9,13 +9,19 @@ use serde_json::{Value, json};
 use super::exact::Shown;
 use crate::text::{Align, Table, grouped};
 
+/// Functions and lines, by own time.
+fn found<'a>(shown: &'a Shown<'_>) -> &'a (Vec<InterpretedTime>, Vec<InterpretedLine>) {
+    let find = || interpreted(&shown.truth.exact);
+    shown.interpreted.get_or_init(find)
+}
+
 /// Prints the tables of interpreted functions and their lines, if the program has run an interpreter.
 pub(super) fn print(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
     let exact = &shown.truth.exact;
     if exact.interpreted.interpreters.is_empty() {
         return Ok(());
     }
-    let (times, lines) = interpreted(exact);
+    let (times, lines) = found(shown);
     let top = shown.args.top;
     let own: u64 = times.iter().map(|time| time.own_units).sum();
     write!(
@@ -49,13 +55,12 @@ fn function_table(shown: &Shown<'_>, times: &[InterpretedTime]) -> Table {
     ]);
     for time in times {
         let function = function(shown, time.function);
-        let cycles = shown.cycles(time.own_units);
         table.row([
             format!("{:.2}%", shown.percent(time.own_units)),
             format!("{:.2}%", shown.percent(time.inclusive_units)),
-            grouped(cycles.round() as u64),
+            grouped(shown.cycles(time.own_units).round() as u64),
             grouped(time.commits),
-            format!("{:.2}", cycles / time.commits.max(1) as f64),
+            shown.cpi(time.own_units, time.commits),
             grouped(time.calls),
             function.name.clone(),
             format!("{}:{}", function.file, function.first_line),
@@ -78,11 +83,10 @@ fn line_table(shown: &Shown<'_>, lines: &[InterpretedLine]) -> Table {
             line: number,
         } = line.place;
         let function = function(shown, at);
-        let cycles = shown.cycles(line.units);
         table.row([
             format!("{:.2}%", shown.percent(line.units)),
-            grouped(cycles.round() as u64),
-            format!("{:.2}", cycles / line.commits.max(1) as f64),
+            grouped(shown.cycles(line.units).round() as u64),
+            shown.cpi(line.units, line.commits),
             match number {
                 0 => format!("{}:?", function.file),
                 _ => format!("{}:{number}", function.file),
@@ -104,7 +108,7 @@ pub(super) fn document(shown: &Shown<'_>) -> Option<Value> {
     if interpreters.is_empty() && exact.interpreted.notes.is_empty() {
         return None;
     }
-    let (times, lines) = interpreted(exact);
+    let (times, lines) = found(shown);
     let functions = times.iter().map(|time| {
         let function = function(shown, time.function);
         json!({

@@ -32,10 +32,7 @@ pub(super) fn print(
             table.row([
                 format!("{:.2}%", shown.percent(time.stack.units())),
                 grouped(shown.cycles(time.stack.units()).round() as u64),
-                format!(
-                    "{:.2}",
-                    shown.cycles(time.stack.units()) / time.commits.max(1) as f64
-                ),
+                shown.cpi(time.stack.units(), time.commits),
                 mostly(&time.stack),
                 time.line.clone(),
             ]);
@@ -88,7 +85,7 @@ pub(super) fn function_table(
             format!("{:.2}%", shown.percent(time.inclusive_units)),
             grouped(shown.cycles(own).round() as u64),
             grouped(time.calls),
-            format!("{:.2}", shown.cycles(own) / time.commits.max(1) as f64),
+            shown.cpi(own, time.commits),
             computing,
             stalled,
             flushed,
@@ -132,7 +129,7 @@ fn object_table(shown: &Shown<'_>, top: usize, out: &mut impl Write) -> anyhow::
             grouped(shown.cycles(units).round() as u64),
             grouped(time.commits),
             format!("{nameless:.1}%"),
-            format!("{:.2}", shown.cycles(units) / time.commits.max(1) as f64),
+            shown.cpi(units, time.commits),
             mostly(&time.stack),
             shown.object(time.object).to_string(),
         ]);
@@ -159,7 +156,7 @@ fn instruction_table(shown: &Shown<'_>, top: usize, out: &mut impl Write) -> any
         table.row([
             format!("{:.2}%", shown.percent(units)),
             grouped(one.commits),
-            format!("{:.2}", shown.cycles(units) / one.commits.max(1) as f64),
+            shown.cpi(units, one.commits),
             mostly(&one.stack),
             annotate::events(&one.stack),
             annotate::disassembly(shown, one.key),

@@ -2,7 +2,7 @@
 //!
 //! The state of a thread has a word that names the frame which runs. The frame names the frame around it, its code object,
 //! and the instruction that it executes; the loop of the interpreter stores the last one at each instruction of bytecode.
-//! So the reader watches two words of each thread. A return is known when the first word is stored. A new frame is not
+//! The reader watches these two words of each thread. A return is known when the first word is stored. A new frame is not
 //! complete at that time (compilers reorder the stores), so that it is read when it stores its first instruction.
 //!
 //! The loop puts a frame of its own on the native stack for each activation, of which the outermost interpreted frame is

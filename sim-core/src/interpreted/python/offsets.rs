@@ -41,7 +41,7 @@ pub(super) struct Offsets {
 /// Why a table cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// Its memory is not mapped, or holds zeros.
+    /// The memory of the table is not mapped, or holds zeros.
     Absent,
     /// There is no table: the interpreter is older than 3.13.
     Missing,

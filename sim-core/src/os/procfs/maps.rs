@@ -121,7 +121,8 @@ impl Linux {
         }
     }
 
-    /// Where the files of the program, of its loader and of the vDSO lie, in whole pages, with the place in the file and its path.
+    /// Address ranges of the files of the program, of its loader and of the vDSO, in whole pages, with the place in the
+    /// file and its path.
     fn segments(&self, page: u64) -> impl Iterator<Item = (Range<u64>, u64, &[u8])> {
         let started = self.program.started.iter();
         let files = started.flat_map(|started| {

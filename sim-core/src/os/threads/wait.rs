@@ -1,9 +1,9 @@
 //! Calls that wait.
 //!
 //! A call that cannot go on says what it waits for ([`Unserved::Waits`](super::super::outcome::Unserved::Waits)) and
-//! changes nothing. Its thread is parked with its arguments still in its registers. When it may go on, the call is served again from its beginning; it
-//! then learns what became of its wait ([`Resumed`]). A signal with a handler ends a wait with `EINTR`, or lets the
-//! program make the call once more if its action says so.
+//! changes nothing. Its thread is parked with its arguments still in its registers. When it may go on, the call is served
+//! again from its beginning; it then learns what became of its wait ([`Resumed`]). A signal with a handler ends a wait
+//! with `EINTR`, or lets the program make the call once more if its action says so.
 
 use std::fmt;
 
