@@ -10,7 +10,7 @@ use hps_profilers::{
     Beats, Detail, ExactProfile, Follow, Oracle, Period, Programs, Sampled, Samplers,
 };
 use hps_sim_core::image::ProgramImage;
-use hps_sim_core::interpreted::Reader;
+use hps_sim_core::interpreted::{self, Reader};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::symbols::{CodeLog, CodeWatch, Entries};
 
@@ -108,7 +108,9 @@ pub(crate) fn probe(
     let samplers = samplers(width, watch.samplers);
     let timeline = watch.timeline.then(|| Timeline::new(functions, code()));
     let oracle = Oracle::new(width, watch.charge, follow);
-    let is_read = watch.interpreted && watch.contexts.is_some();
+    // A program that is executed later is not known yet.
+    let may_be_read = program > 1 || interpreted::may_be_read(image);
+    let is_read = watch.interpreted && watch.contexts.is_some() && may_be_read;
     let beats = Beats::new((oracle, (samplers, timeline))).following(program);
     match is_read {
         true => beats.reading(Reader::new(CodeWatch::new(log.clone(), program))),

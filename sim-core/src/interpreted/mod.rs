@@ -21,6 +21,7 @@ mod tests;
 
 pub use names::{Function, Names, PathId, Place};
 
+use crate::image::ProgramImage;
 use crate::memory::Memory;
 use crate::symbols::CodeWatch;
 
@@ -93,6 +94,13 @@ const KINDS: [Kind; 1] = [Kind {
     root: "_PyRuntime",
     open: python::open,
 }];
+
+/// Whether a program may run an interpreter that can be read. A program without a loader has all of its code in its file.
+#[must_use]
+pub fn may_be_read(image: &ProgramImage) -> bool {
+    let mut roots = KINDS.iter().map(|kind| kind.root);
+    image.interpreter.is_some() || roots.any(|root| image.symbols.address_of(root).is_some())
+}
 
 /// Reads the interpreters of one program.
 #[derive(Clone, Debug, Default)]
