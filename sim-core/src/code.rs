@@ -267,7 +267,7 @@ pub fn trap_at(mem: &Memory, isa: Isa, pc: u64, cause: TrapCause) -> Trap {
 
 /// Where a handler returns to: the position behind the call in the sequence of a trigger, or the
 /// program's instruction that an interrupt kept waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct HandlerLink {
     /// The trigger, or the interrupted instruction.
     pub pc: u64,

@@ -46,7 +46,9 @@ id_type! {
 /// Together with the [`Pc`] of the trigger it names every dynamic instruction (`PC:DISEPC`,
 /// DISE, ISCA 2003). The production number is part of it so that a restart in the middle of a
 /// sequence selects the same sequence again without evaluating conditionals a second time.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct DisePc(u16);
 
 impl DisePc {

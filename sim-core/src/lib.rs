@@ -5,6 +5,7 @@ pub mod alpha;
 pub mod asm;
 pub mod bus;
 pub mod cfg;
+pub mod checkpoint;
 pub mod code;
 pub mod editor;
 pub mod exec;

@@ -10,6 +10,7 @@
 
 mod fast;
 mod fork;
+mod saved;
 mod spaces;
 
 use crate::code::{CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
@@ -54,7 +55,7 @@ impl Stop {
 }
 
 /// How many instructions a machine has retired, by origin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RetiredCounts {
     /// Instructions of the program.
     pub program: u64,

@@ -4,7 +4,7 @@
 ///
 /// Guests see it through `getrandom`, `/dev/urandom` and `AT_RANDOM`, and periods of samplers and counters are drawn
 /// from it; it is no secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Random {
     state: u64,
 }

@@ -4,6 +4,7 @@ use hps_sim_core::editor::NoEditor;
 use std::sync::Arc;
 
 use hps_dise::{DiseEngine, DiseStats};
+use hps_lab::checkpoint::Checkpoints;
 use hps_lab::{
     Functional, FunctionalLoop, Install, Lab, LabError, Productions, Provenance, TimedLoop,
     TimedMachine, Timing,
@@ -95,6 +96,21 @@ pub fn execute<'a>(
             |engine: &DiseEngine| Some(engine.stats().clone()),
         ),
     }
+}
+
+/// Runs a program as [`execute`] does, and keeps checkpoints or begins from one.
+///
+/// # Errors
+/// An error if the program cannot be run with these settings, or the checkpoint not be used.
+pub fn execute_kept(
+    lab: Lab<'_>,
+    machine: Option<&TimedMachine>,
+    productions: Option<&Productions>,
+    kept: &mut Checkpoints,
+) -> anyhow::Result<Ran> {
+    anyhow::ensure!(productions.is_none() && machine.is_none(), "not yet");
+    let (ran, NoProbe, ()) = Ran::of(lab.run_kept(kept)?, |NoEditor| None);
+    Ok(ran)
 }
 
 fn edited<'a, I: Install<Editor: ExecutedLoop>>(
