@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,6 +34,51 @@ pub struct Digests(FxHashMap<(Identity, i64, (i64, u64)), String>);
 pub(crate) struct Written {
     pub len: u64,
     pub chunks: Vec<u64>,
+}
+
+/// The content of a file: its parts that are no holes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FileContent {
+    len: u64,
+    parts: Vec<(u64, Written)>,
+}
+
+/// Bytes of a part of a content at most.
+const PART_BYTES: u64 = 1 << 20;
+
+impl FileContent {
+    /// Puts the content of a file into the store.
+    pub(crate) fn of(
+        file: &File,
+        put: &mut dyn FnMut(&[u8]) -> Result<Written, CheckpointError>,
+    ) -> Result<FileContent, CheckpointError> {
+        let len = file.metadata()?.len();
+        let mut parts = Vec::new();
+        let mut at = 0;
+        // A file system that knows no holes says that all is data.
+        while let Ok(start) = fs::seek(file, fs::SeekFrom::Data(at)) {
+            let hole = fs::seek(file, fs::SeekFrom::Hole(start));
+            let end = hole.unwrap_or(len).min(start + PART_BYTES);
+            let mut bytes = vec![0; (end - start) as usize];
+            file.read_exact_at(&mut bytes, start)?;
+            parts.push((start, put(&bytes)?));
+            at = end;
+        }
+        Ok(FileContent { len, parts })
+    }
+
+    /// Writes the content into an empty file.
+    pub(crate) fn write(
+        &self,
+        file: &File,
+        get: &mut dyn FnMut(&Written) -> Result<Vec<u8>, CheckpointError>,
+    ) -> Result<(), CheckpointError> {
+        file.set_len(self.len)?;
+        for (start, part) in &self.parts {
+            file.write_all_at(&get(part)?, *start)?;
+        }
+        Ok(())
+    }
 }
 
 /// An open file.
@@ -63,9 +109,11 @@ enum Place {
 struct Content {
     identity: Identity,
     mode: u32,
+    /// It lies on the device of the root.
+    is_of_copy: bool,
     /// Seals of a file in memory.
     seals: Option<u32>,
-    bytes: Written,
+    bytes: FileContent,
 }
 
 /// What a checkpoint has of the host's files.
@@ -160,7 +208,8 @@ impl Saving {
             true => fs::tell(fd).map_err(std::io::Error::from)?,
             false => 0,
         };
-        let kept = OFlags::ACCMODE | OFlags::APPEND | OFlags::PATH | OFlags::DIRECTORY;
+        let mut kept = OFlags::ACCMODE | OFlags::APPEND | OFlags::PATH;
+        kept.set(OFlags::DIRECTORY, kind == FileType::Directory);
         let number = self.files.table.files.len() as u32;
         self.files.table.files.push(SavedFile {
             place,
@@ -182,10 +231,16 @@ impl Saving {
         if stat.st_nlink == 0 {
             return Ok(None);
         }
-        let root = name_of(root.first().as_fd());
         let name = name_of(fd);
-        let path = name.strip_prefix(&root);
-        Ok(path.ok().map(Path::to_owned))
+        if let Ok(path) = name.strip_prefix(name_of(root.first().as_fd())) {
+            let found = root.open_beneath(path, OFlags::PATH);
+            let found = found.and_then(|found| Ok(fs::fstat(found)?));
+            if found.is_ok_and(|found| identity(&found) == identity(stat)) {
+                return Ok(Some(path.to_owned()));
+            }
+        }
+        // The name by which it was opened is gone, and it may have another one.
+        root.path_in_copy(identity(stat))
     }
 
     /// The hash of a file, which is read once as long as it stays the same.
@@ -206,9 +261,17 @@ impl Saving {
         if let Some(at) = known.into_iter().position(|known| known.identity == number) {
             return Ok(at);
         }
-        let bytes = self.put(&content_of(fd)?)?;
+        let file = again(fd)?;
+        let bytes = FileContent::of(&file, &mut |bytes| self.put(bytes))?;
+        let root = self
+            .files
+            .root
+            .as_ref()
+            .map(|root| fs::fstat(&*root.first()));
+        let is_of_copy = root.is_some_and(|root| root.is_ok_and(|root| root.st_dev == stat.st_dev));
         self.files.table.contents.push(Content {
             identity: number,
+            is_of_copy,
             mode: stat.st_mode & 0o7777,
             seals: fs::fcntl_get_seals(fd).ok().map(|seals| seals.bits()),
             bytes,
@@ -225,8 +288,12 @@ fn name_of(fd: BorrowedFd<'_>) -> PathBuf {
 
 /// All bytes of a file, also of one that is open for writing alone.
 fn content_of(fd: BorrowedFd<'_>) -> Result<Vec<u8>, CheckpointError> {
-    let again = File::open(format!("/proc/self/fd/{}", fd.as_raw_fd()))?;
-    Ok(crate::host::read_to_end(again, u64::MAX - 1)?)
+    Ok(crate::host::read_to_end(again(fd)?, u64::MAX - 1)?)
+}
+
+/// Opens a file once more, to read it from its beginning.
+fn again(fd: BorrowedFd<'_>) -> Result<File, CheckpointError> {
+    Ok(File::open(format!("/proc/self/fd/{}", fd.as_raw_fd()))?)
 }
 
 /// Files of a checkpoint, open again.
@@ -260,8 +327,7 @@ impl Reopened {
             files.identities.extend(numbers);
         }
         let contents = table.contents.iter().map(|content| {
-            let bytes = loading.get(&content.bytes)?;
-            let made = make(content, &bytes)?;
+            let made = make(content, root.as_ref(), loading)?;
             let stat = fs::fstat(&made).map_err(std::io::Error::from)?;
             files.identities.insert(content.identity, identity(&stat));
             Ok(made)
@@ -296,13 +362,23 @@ fn changed(what: impl Into<String>) -> CheckpointError {
     CheckpointError::Changed { what: what.into() }
 }
 
-/// A file in memory with this content.
-fn make(content: &Content, bytes: &[u8]) -> Result<File, CheckpointError> {
+/// A file with this content, in memory; or without a name in the copy of the root, so that it can get one there.
+fn make(
+    content: &Content,
+    root: Option<&FileRoot>,
+    loading: &mut Loading,
+) -> Result<File, CheckpointError> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let mut file = File::from(fs::memfd_create("hps", flags).map_err(std::io::Error::from)?);
-    std::io::Write::write_all(&mut file, bytes)?;
+    let in_memory = || fs::memfd_create("hps", flags).map_err(std::io::Error::from);
+    let unnamed = match root.filter(|root| root.is_copy() && content.is_of_copy) {
+        Some(root) => root.open_beneath(Path::new(""), OFlags::TMPFILE | OFlags::RDWR),
+        None => in_memory(),
+    };
+    let file = File::from(unnamed.or_else(|_| in_memory())?);
+    let mut get = |written: &Written| loading.get(written);
+    content.bytes.write(&file, &mut get)?;
     fs::fchmod(&file, Mode::from(content.mode)).map_err(std::io::Error::from)?;
-    if let Some(seals) = content.seals {
+    if let Some(seals) = content.seals.filter(|_| !content.is_of_copy) {
         let seals = SealFlags::from_bits_retain(seals);
         fs::fcntl_add_seals(&file, seals).map_err(std::io::Error::from)?;
     }

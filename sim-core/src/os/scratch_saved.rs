@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::paths::{Folder, Node, Root, identity, open_to_list};
 use super::scratch::{Identity, OWNER, PERMISSIONS, open_beneath};
-use crate::checkpoint::{CheckpointError, Written};
+use crate::checkpoint::{CheckpointError, FileContent, Written};
 use crate::host::sys::fd::{AsFd, OwnedFd};
 use crate::host::sys::ffi::OsStrExt;
 use crate::host::sys::rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
@@ -39,7 +39,7 @@ enum What {
     Folder(Option<Vec<u8>>),
     /// A file that has not got its content yet, with its path in the original and its length.
     Hole(Vec<u8>, u64),
-    File(Written),
+    File(FileContent),
     /// Another name of a file.
     Name(Vec<u8>),
     Link(Vec<u8>),
@@ -91,7 +91,7 @@ impl Root {
                         (None, Some(original)) => {
                             What::Hole(to_bytes(original), node.stat.st_size as u64)
                         }
-                        (None, None) => What::File(put(&content(&node)?)?),
+                        (None, None) => What::File(content(&node, put)?),
                     },
                     kind => What::Special(kind.as_raw_mode()),
                 };
@@ -105,6 +105,33 @@ impl Root {
             }
         }
         Ok(Some(saved))
+    }
+
+    /// A path of the file of a number in the copy that programs work on, if there are both.
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub(crate) fn path_in_copy(
+        &self,
+        number: Identity,
+    ) -> Result<Option<PathBuf>, CheckpointError> {
+        let mut folders = match self.is_copy() {
+            true => vec![(PathBuf::new(), self.first())],
+            false => Vec::new(),
+        };
+        while let Some((path, folder)) = folders.pop() {
+            for name in names_in(&folder)? {
+                let path = path.join(&name);
+                let node = Node::named(&folder, &name).map_err(errno)?;
+                if identity(&node.stat) == number {
+                    return Ok(Some(path));
+                }
+                if node.is_dir() {
+                    folders.push((path, node.folder().map_err(errno)?));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Brings into an empty copy what another one had. Returns the numbers of its files there and here.
@@ -196,8 +223,8 @@ impl Entry {
                 fs::fchmod(&file, mode)
             }),
             What::File(written) => {
-                let mut file = fresh().map_err(io::Error::from)?;
-                io::Write::write_all(&mut file, &get(written)?)?;
+                let file = fresh().map_err(io::Error::from)?;
+                written.write(&file, get)?;
                 fs::fchmod(&file, mode)
             }
             What::Name(first) => {
@@ -242,11 +269,11 @@ fn names_in(folder: &Folder) -> Result<Vec<OsString>, CheckpointError> {
 }
 
 /// All bytes of a file, also of one that may not be read.
-fn content(node: &Node) -> Result<Vec<u8>, CheckpointError> {
+fn content(node: &Node, put: Put<'_>) -> Result<FileContent, CheckpointError> {
     let name = node.host_name();
     let mode = Mode::from(node.stat.st_mode & PERMISSIONS);
     fs::chmod(&name, Mode::from(OWNER)).map_err(io::Error::from)?;
-    let bytes = std::fs::read(&name);
+    let file = File::open(&name);
     fs::chmod(&name, mode).map_err(io::Error::from)?;
-    Ok(bytes?)
+    FileContent::of(&file?, put)
 }
