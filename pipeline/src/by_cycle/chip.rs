@@ -8,6 +8,7 @@ mod operating;
 mod page_faults;
 mod scheduler;
 mod selected;
+mod state;
 #[cfg(test)]
 mod tests;
 
