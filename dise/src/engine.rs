@@ -79,6 +79,26 @@ pub struct DiseEngine {
     is_off: bool,
 }
 
+hps_sim_core::save_state!(DiseEngine {
+    patterns: skip,
+    conditions: skip,
+    owner: skip,
+    replacing: skip,
+    rules: skip,
+    initial: skip,
+    counters,
+    pattern_table,
+    replacement_table,
+    conditionals_table,
+    config: same,
+    registers_read: skip,
+    stats,
+    drain: skip,
+    entries: skip,
+    context_tables: skip,
+    is_off,
+});
+
 impl fmt::Debug for DiseEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DiseEngine")

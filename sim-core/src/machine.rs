@@ -13,6 +13,8 @@ mod fork;
 mod saved;
 mod spaces;
 
+use serde::{Deserialize, Serialize};
+
 use crate::code::{CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
 use crate::editor::{self, DecodeEditor, NoEditor, laid};
 use crate::exec::{self, Outcome};
@@ -31,7 +33,7 @@ pub use self::fork::Fork;
 use self::spaces::Spaces;
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stop {
     /// The program ended with this exit code.
     Exit(i32),

@@ -5,7 +5,6 @@
 //! that is killed leaves the checkpoints that it had.
 
 mod file;
-mod keep;
 mod run;
 mod store;
 
@@ -16,7 +15,6 @@ use hps_sim_core::process::Process;
 use serde_json::Value;
 
 pub use self::file::{CheckpointFile, FORMAT};
-pub use self::keep::Keep;
 pub use self::store::Store;
 
 /// Why checkpoints cannot be written or read.
@@ -73,10 +71,10 @@ pub struct Checkpoints {
 pub(crate) struct Parts<'a> {
     /// The processes of all contexts.
     pub processes: &'a [&'a Process],
-    /// Bytes of the machine, of the editors and of the probes.
+    /// Bytes of the machine, and of the editor and the probe of each context.
     pub core: Vec<u8>,
-    pub editor: Vec<u8>,
-    pub probe: Vec<u8>,
+    pub editor: Vec<Vec<u8>>,
+    pub probe: Vec<Vec<u8>>,
     /// How far the run has come.
     pub instructions: u64,
     pub cycles: Option<u64>,
@@ -184,11 +182,12 @@ impl Checkpoints {
     ) -> Result<Option<CheckpointFile>, CheckpointsError> {
         let processes = self.save(parts.processes)?;
         self.store.finish_pack()?;
+        let list = |states: &[Vec<u8>]| postcard::to_allocvec(states).unwrap_or_default();
         let sections = [
             ("processes", processes),
             ("core", parts.core),
-            ("editor", parts.editor),
-            ("probe", parts.probe),
+            ("editor", list(&parts.editor)),
+            ("probe", list(&parts.probe)),
         ];
         let header = file::Header::new(parts.instructions, parts.cycles, run, &self.about);
         let path = file::write(self.store.folder(), header, &sections)?;

@@ -30,6 +30,8 @@ struct Entry {
     useful: u8,
 }
 
+hps_sim_core::save_state!(Entry { tag, ctr, useful });
+
 impl Entry {
     fn taken(self) -> bool {
         self.ctr >= 0
@@ -106,6 +108,18 @@ pub(super) struct Tage {
     /// State of the generator that spreads allocations.
     random: u32,
 }
+
+hps_sim_core::save_state!(Tage {
+    base,
+    entries,
+    tables: skip,
+    index_bits: skip,
+    tag_mask: skip,
+    use_alternative,
+    trained,
+    reset_interval: skip,
+    random,
+});
 
 /// History lengths of the tagged tables: geometric from the least to the most.
 pub(super) fn history_lengths(config: &TageConfig) -> Vec<u32> {

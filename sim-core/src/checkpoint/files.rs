@@ -102,6 +102,8 @@ enum Place {
     },
     /// A place in the table of contents.
     Content(usize),
+    /// A folder without a name, which is empty.
+    RemovedFolder,
 }
 
 /// A file that is kept with its content.
@@ -161,7 +163,7 @@ impl SavedFiles {
             saving.files.table.root = Some(identity(&stat));
             saving.files.table.copy = root.save_copy(&mut |bytes| saving.put(bytes))?;
         }
-        postcard::to_stdvec(&saving.files.table).map_err(|cause| CheckpointError::NotKept {
+        postcard::to_allocvec(&saving.files.table).map_err(|cause| CheckpointError::NotKept {
             what: cause.to_string(),
         })
     }
@@ -195,7 +197,8 @@ impl Saving {
                     content,
                 }
             }
-            None if is_open => Place::Content(self.content(fd, &stat)?),
+            None if kind == FileType::RegularFile => Place::Content(self.content(fd, &stat)?),
+            None if kind == FileType::Directory && stat.st_nlink == 0 => Place::RemovedFolder,
             None => {
                 let what = format!(
                     "it has a folder or a special file open that is no part of its root ({})",
@@ -394,6 +397,7 @@ impl SavedFile {
     ) -> Result<File, CheckpointError> {
         let flags = OFlags::from_bits_retain(self.flags) | OFlags::CLOEXEC;
         let mut file = match &self.place {
+            Place::RemovedFolder => removed_folder(root, flags)?,
             Place::Content(at) => {
                 let content = contents.get(*at).ok_or_else(|| CheckpointError::Damaged {
                     what: "a file refers to a content that is not there".to_owned(),
@@ -432,6 +436,26 @@ impl SavedFile {
         }
         Ok(file)
     }
+}
+
+/// An open folder that has been removed.
+fn removed_folder(root: Option<&FileRoot>, flags: OFlags) -> Result<File, CheckpointError> {
+    let name = format!("hps-removed-{}", std::process::id());
+    let above = match root.filter(|root| root.is_copy()) {
+        Some(root) => root.first(),
+        None => {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let temporary = fs::open(std::env::temp_dir(), flags, Mode::empty());
+            Arc::new(temporary.map_err(std::io::Error::from)?)
+        }
+    };
+    let made = || {
+        fs::mkdirat(&*above, &name, Mode::RWXU)?;
+        let open = fs::openat(&*above, &name, flags, Mode::empty());
+        fs::unlinkat(&*above, &name, fs::AtFlags::REMOVEDIR)?;
+        open
+    };
+    Ok(File::from(made().map_err(std::io::Error::from)?))
 }
 
 /// A folder or a node, which state holds by a descriptor of its own.

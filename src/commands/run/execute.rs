@@ -17,6 +17,7 @@ use hps_pipeline::stacks::{FunctionStack, FunctionStacks};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
+use hps_sim_core::state::SaveState;
 use hps_sim_core::symbols::CodeWatch;
 
 /// Results that a run is asked for, beside the program's own.
@@ -102,15 +103,35 @@ pub fn execute<'a>(
 ///
 /// # Errors
 /// An error if the program cannot be run with these settings, or the checkpoint not be used.
-pub fn execute_kept(
-    lab: Lab<'_>,
-    machine: Option<&TimedMachine>,
-    productions: Option<&Productions>,
+pub fn execute_kept<'a>(
+    lab: Lab<'a>,
+    machine: Option<&'a TimedMachine>,
+    productions: Option<&'a Productions>,
     kept: &mut Checkpoints,
-) -> anyhow::Result<Ran> {
-    anyhow::ensure!(productions.is_none() && machine.is_none(), "not yet");
-    let (ran, NoProbe, ()) = Ran::of(lab.run_kept(kept)?, |NoEditor| None);
-    Ok(ran)
+) -> Result<Ran, LabError> {
+    match productions {
+        None => kept_by(lab, machine, kept, |_| None),
+        Some(productions) => kept_by(
+            lab.edited_by(productions),
+            machine,
+            kept,
+            |engine: &DiseEngine| Some(engine.stats().clone()),
+        ),
+    }
+}
+
+fn kept_by<'a, I: Install<Editor: ExecutedLoop + SaveState>>(
+    lab: Lab<'a, Functional, I>,
+    machine: Option<&'a TimedMachine>,
+    kept: &mut Checkpoints,
+    dise: fn(&I::Editor) -> Option<DiseStats>,
+) -> Result<Ran, LabError> {
+    Ok(match machine {
+        None => Ran::of(lab.run_kept(kept)?, dise).0,
+        Some(machine) => Ran::timed(lab.timed_by(machine).run_kept(kept)?, dise, |NoProbe| {
+            (None, None)
+        }),
+    })
 }
 
 fn edited<'a, I: Install<Editor: ExecutedLoop>>(
