@@ -1,5 +1,6 @@
 //! The engine in the decode stage.
 
+mod state;
 use std::fmt;
 use std::sync::Arc;
 
@@ -78,26 +79,6 @@ pub struct DiseEngine {
     /// Another program than the first one of the run is on the context.
     is_off: bool,
 }
-
-hps_sim_core::save_state!(DiseEngine {
-    patterns: skip,
-    conditions: skip,
-    owner: skip,
-    replacing: skip,
-    rules: skip,
-    initial: skip,
-    counters,
-    pattern_table,
-    replacement_table,
-    conditionals_table,
-    config: same,
-    registers_read: skip,
-    stats,
-    drain: skip,
-    entries: skip,
-    context_tables: skip,
-    is_off,
-});
 
 impl fmt::Debug for DiseEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

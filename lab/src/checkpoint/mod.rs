@@ -65,6 +65,8 @@ pub struct Checkpoints {
     written: u64,
     /// The run goes on from each checkpoint that it writes.
     is_checked: bool,
+    /// Why the last checkpoint that failed was not written.
+    last_problem: Option<String>,
 }
 
 /// A state in parts.
@@ -94,6 +96,7 @@ impl Checkpoints {
             digests: Digests::default(),
             written: 0,
             is_checked: false,
+            last_problem: None,
         })
     }
 
@@ -110,6 +113,7 @@ impl Checkpoints {
             digests: Digests::default(),
             written: 0,
             is_checked: false,
+            last_problem: None,
         })
     }
 
@@ -174,6 +178,24 @@ impl Checkpoints {
         Ok(saved?)
     }
 
+    /// Says why a checkpoint has not been written. The run goes on without it.
+    pub(crate) fn settled(
+        &mut self,
+        written: Result<Option<CheckpointFile>, CheckpointsError>,
+        warn: Option<fn(&str)>,
+    ) -> Option<CheckpointFile> {
+        written.unwrap_or_else(|problem| {
+            let text = problem.to_string();
+            if let Some(warn) = warn.filter(|_| self.last_problem.as_ref() != Some(&text)) {
+                warn(&format!(
+                    "a checkpoint is not written, and the run goes on: {text}"
+                ));
+            }
+            self.last_problem = Some(text);
+            None
+        })
+    }
+
     /// Writes a checkpoint. Returns it if the run is to go on from it.
     pub(crate) fn write(
         &mut self,
@@ -182,7 +204,7 @@ impl Checkpoints {
     ) -> Result<Option<CheckpointFile>, CheckpointsError> {
         let processes = self.save(parts.processes)?;
         self.store.finish_pack()?;
-        let list = |states: &[Vec<u8>]| postcard::to_allocvec(states).unwrap_or_default();
+        let list = |states: &[Vec<u8>]| postcard::to_extend(states, Vec::new()).unwrap_or_default();
         let sections = [
             ("processes", processes),
             ("core", parts.core),

@@ -100,7 +100,8 @@ where
                 instructions: machine.retired.program,
                 cycles: None,
             };
-            if let Some(written) = kept.write(&run, parts)? {
+            let written = kept.write(&run, parts);
+            if let Some(written) = kept.settled(written, warn) {
                 restore(&mut machine, &mut probe, &written)?;
             }
         };
@@ -163,8 +164,8 @@ where
             if stop != Stop::Limit || core.instructions() >= limit {
                 break stop;
             }
-            let written = kept.write_core(&run, &mut core)?;
-            if let Some(written) = written {
+            let written = kept.write_core(&run, &mut core);
+            if let Some(written) = kept.settled(written, warn) {
                 restore(&mut core, &written)?;
             }
         };

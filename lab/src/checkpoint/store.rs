@@ -167,10 +167,19 @@ impl Store {
     /// Writes what was put into the store since the last pack.
     pub(super) fn finish_pack(&mut self) -> Result<(), CheckpointsError> {
         let number = self.packs.len() as u64;
-        let mut growing = std::mem::take(&mut self.growing);
+        let growing = std::mem::take(&mut self.growing);
         if growing.hashes.is_empty() {
             return Ok(());
         }
+        let added = self.add_pack(number, growing);
+        if added.is_err() {
+            // No later checkpoint may refer to it.
+            self.known.retain(|_, chunk| *chunk >> 32 < number);
+        }
+        added
+    }
+
+    fn add_pack(&mut self, number: u64, mut growing: Growing) -> Result<(), CheckpointsError> {
         let path = self.folder.join(format!("{number:06}.{SUFFIX}"));
         let content = growing.finish().map_err(|cause| CheckpointsError::Host {
             path: path.clone(),

@@ -99,23 +99,24 @@ enum Place {
         identity: Identity,
         /// Length in bytes and SHA-256, of a file that nobody changes.
         content: Option<(u64, String)>,
+        /// The name by which it was opened, if that is gone.
+        opened_as: Option<Vec<u8>>,
     },
     /// A place in the table of contents.
     Content(usize),
-    /// A folder without a name, which is empty.
-    RemovedFolder,
 }
 
-/// A file that is kept with its content.
+/// A file that is kept with its content, or a folder that has been removed.
 #[derive(Serialize, Deserialize)]
 struct Content {
     identity: Identity,
     mode: u32,
-    /// It lies on the device of the root.
-    is_of_copy: bool,
+    /// The path that it had under the root; empty if it never had one.
+    path: Option<Vec<u8>>,
     /// Seals of a file in memory.
     seals: Option<u32>,
-    bytes: FileContent,
+    /// `None`: a folder.
+    bytes: Option<FileContent>,
 }
 
 /// What a checkpoint has of the host's files.
@@ -163,8 +164,10 @@ impl SavedFiles {
             saving.files.table.root = Some(identity(&stat));
             saving.files.table.copy = root.save_copy(&mut |bytes| saving.put(bytes))?;
         }
-        postcard::to_allocvec(&saving.files.table).map_err(|cause| CheckpointError::NotKept {
-            what: cause.to_string(),
+        postcard::to_extend(&saving.files.table, Vec::new()).map_err(|cause| {
+            CheckpointError::NotKept {
+                what: cause.to_string(),
+            }
         })
     }
 }
@@ -183,7 +186,8 @@ impl Saving {
         let stat = fs::fstat(fd).map_err(std::io::Error::from)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_open = kind == FileType::RegularFile && !flags.contains(OFlags::PATH);
-        let place = match self.path_under_root(fd, &stat)? {
+        let name = self.name_under_root(fd);
+        let place = match self.path_under_root(name.as_deref(), &stat)? {
             Some(path) => {
                 let root = self.files.root.as_ref();
                 let is_fixed = is_open && root.is_some_and(|root| !root.is_copy());
@@ -192,13 +196,15 @@ impl Saving {
                     false => None,
                 };
                 Place::UnderRoot {
+                    opened_as: name.filter(|name| *name != path).map(as_removed),
                     path: path.into_os_string().into_vec(),
                     identity: identity(&stat),
                     content,
                 }
             }
-            None if kind == FileType::RegularFile => Place::Content(self.content(fd, &stat)?),
-            None if kind == FileType::Directory && stat.st_nlink == 0 => Place::RemovedFolder,
+            None if kind == FileType::RegularFile || has_gone(&stat) => {
+                Place::Content(self.content(fd, &stat, name)?)
+            }
             None => {
                 let what = format!(
                     "it has a folder or a special file open that is no part of its root ({})",
@@ -223,9 +229,16 @@ impl Saving {
         Ok(number)
     }
 
+    /// The name that a file was opened by, below the root; ` (deleted)` behind it says that it is gone.
+    fn name_under_root(&self, fd: BorrowedFd<'_>) -> Option<PathBuf> {
+        let root = name_of(self.files.root.as_ref()?.first().as_fd());
+        name_of(fd).strip_prefix(root).ok().map(Path::to_owned)
+    }
+
+    /// The path of a file below the root, if it has one.
     fn path_under_root(
         &self,
-        fd: BorrowedFd<'_>,
+        name: Option<&Path>,
         stat: &Stat,
     ) -> Result<Option<PathBuf>, CheckpointError> {
         let Some(root) = &self.files.root else {
@@ -234,8 +247,7 @@ impl Saving {
         if stat.st_nlink == 0 {
             return Ok(None);
         }
-        let name = name_of(fd);
-        if let Ok(path) = name.strip_prefix(name_of(root.first().as_fd())) {
+        if let Some(path) = name {
             let found = root.open_beneath(path, OFlags::PATH);
             let found = found.and_then(|found| Ok(fs::fstat(found)?));
             if found.is_ok_and(|found| identity(&found) == identity(stat)) {
@@ -258,28 +270,45 @@ impl Saving {
         Ok(digest)
     }
 
-    fn content(&mut self, fd: BorrowedFd<'_>, stat: &Stat) -> Result<usize, CheckpointError> {
+    fn content(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        stat: &Stat,
+        name: Option<PathBuf>,
+    ) -> Result<usize, CheckpointError> {
         let number = identity(stat);
         let known = self.files.table.contents.iter();
         if let Some(at) = known.into_iter().position(|known| known.identity == number) {
             return Ok(at);
         }
-        let file = again(fd)?;
-        let bytes = FileContent::of(&file, &mut |bytes| self.put(bytes))?;
-        let root = self
-            .files
-            .root
-            .as_ref()
-            .map(|root| fs::fstat(&*root.first()));
-        let is_of_copy = root.is_some_and(|root| root.is_ok_and(|root| root.st_dev == stat.st_dev));
+        let bytes = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => None,
+            _ => Some(FileContent::of(&again(fd)?, &mut |bytes| self.put(bytes))?),
+        };
         self.files.table.contents.push(Content {
             identity: number,
-            is_of_copy,
+            path: name.map(as_removed),
             mode: stat.st_mode & 0o7777,
             seals: fs::fcntl_get_seals(fd).ok().map(|seals| seals.bits()),
             bytes,
         });
         Ok(self.files.table.contents.len() - 1)
+    }
+}
+
+/// Whether a file or a folder has no name any more.
+fn has_gone(stat: &Stat) -> bool {
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    stat.st_nlink == 0 && matches!(kind, FileType::Directory | FileType::RegularFile)
+}
+
+/// The name that the host tells of a file that has none any more; empty for one that never had a name.
+fn as_removed(name: PathBuf) -> Vec<u8> {
+    let name = name.into_os_string().into_vec();
+    let name = name.strip_suffix(b" (deleted)").unwrap_or(&name);
+    match name.rsplit(|&byte| byte == b'/').next() {
+        Some([b'#', ..]) => Vec::new(),
+        _ => name.to_vec(),
     }
 }
 
@@ -365,23 +394,33 @@ fn changed(what: impl Into<String>) -> CheckpointError {
     CheckpointError::Changed { what: what.into() }
 }
 
-/// A file with this content, in memory; or without a name in the copy of the root, so that it can get one there.
+/// A file with this content, in memory; or in the copy of the root, with the name that it had until that is removed again.
 fn make(
     content: &Content,
     root: Option<&FileRoot>,
     loading: &mut Loading,
 ) -> Result<File, CheckpointError> {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let in_memory = || fs::memfd_create("hps", flags).map_err(std::io::Error::from);
-    let unnamed = match root.filter(|root| root.is_copy() && content.is_of_copy) {
-        Some(root) => root.open_beneath(Path::new(""), OFlags::TMPFILE | OFlags::RDWR),
-        None => in_memory(),
+    let copy = root.filter(|root| root.is_copy());
+    let made = match (&content.path, copy) {
+        (Some(path), Some(root)) if path.is_empty() => {
+            root.open_beneath(Path::new(""), OFlags::TMPFILE | OFlags::RDWR)?
+        }
+        (Some(path), Some(root)) => {
+            let path = Path::new(OsStr::from_bytes(path));
+            root.make_removed(path, content.bytes.is_none())?
+        }
+        _ => {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            fs::memfd_create("hps", flags).map_err(std::io::Error::from)?
+        }
     };
-    let file = File::from(unnamed.or_else(|_| in_memory())?);
+    let file = File::from(made);
     let mut get = |written: &Written| loading.get(written);
-    content.bytes.write(&file, &mut get)?;
-    fs::fchmod(&file, Mode::from(content.mode)).map_err(std::io::Error::from)?;
-    if let Some(seals) = content.seals.filter(|_| !content.is_of_copy) {
+    if let Some(bytes) = &content.bytes {
+        bytes.write(&file, &mut get)?;
+        fs::fchmod(&file, Mode::from(content.mode)).map_err(std::io::Error::from)?;
+    }
+    if let Some(seals) = content.seals.filter(|_| content.path.is_none()) {
         let seals = SealFlags::from_bits_retain(seals);
         fs::fcntl_add_seals(&file, seals).map_err(std::io::Error::from)?;
     }
@@ -397,7 +436,6 @@ impl SavedFile {
     ) -> Result<File, CheckpointError> {
         let flags = OFlags::from_bits_retain(self.flags) | OFlags::CLOEXEC;
         let mut file = match &self.place {
-            Place::RemovedFolder => removed_folder(root, flags)?,
             Place::Content(at) => {
                 let content = contents.get(*at).ok_or_else(|| CheckpointError::Damaged {
                     what: "a file refers to a content that is not there".to_owned(),
@@ -409,13 +447,21 @@ impl SavedFile {
                 path,
                 identity: before,
                 content,
+                opened_as,
             } => {
                 let root = root.ok_or_else(|| changed("the run has a root folder; give --root"))?;
                 let path = Path::new(OsStr::from_bytes(path));
                 let missing = |cause: std::io::Error| {
                     changed(format!("{} under the root: {cause}", path.display()))
                 };
-                let file = root.open_beneath(path, flags).map_err(missing)?;
+                let file = match opened_as {
+                    None => root.open_beneath(path, flags),
+                    Some(name) => {
+                        let name = Path::new(OsStr::from_bytes(name));
+                        root.open_by_other_name(path, name, flags)
+                    }
+                };
+                let file = file.map_err(missing)?;
                 let stat = fs::fstat(&file).map_err(std::io::Error::from)?;
                 if let Some((len, digest)) = content {
                     let is_same = stat.st_size as u64 == *len
@@ -436,26 +482,6 @@ impl SavedFile {
         }
         Ok(file)
     }
-}
-
-/// An open folder that has been removed.
-fn removed_folder(root: Option<&FileRoot>, flags: OFlags) -> Result<File, CheckpointError> {
-    let name = format!("hps-removed-{}", std::process::id());
-    let above = match root.filter(|root| root.is_copy()) {
-        Some(root) => root.first(),
-        None => {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let temporary = fs::open(std::env::temp_dir(), flags, Mode::empty());
-            Arc::new(temporary.map_err(std::io::Error::from)?)
-        }
-    };
-    let made = || {
-        fs::mkdirat(&*above, &name, Mode::RWXU)?;
-        let open = fs::openat(&*above, &name, flags, Mode::empty());
-        fs::unlinkat(&*above, &name, fs::AtFlags::REMOVEDIR)?;
-        open
-    };
-    Ok(File::from(made().map_err(std::io::Error::from)?))
 }
 
 /// A folder or a node, which state holds by a descriptor of its own.

@@ -198,7 +198,7 @@ pub(crate) fn save<T: Serialize>(
         files,
         shared: FxHashMap::default(),
     }));
-    let written = postcard::to_allocvec(state);
+    let written = postcard::to_extend(state, Vec::new());
     let Some(Session::Saving(mut saving)) = end() else {
         unreachable!("the session has begun above")
     };
@@ -216,7 +216,7 @@ pub(crate) fn save<T: Serialize>(
 fn finish(saving: &mut Saving, state: Vec<u8>) -> Result<Vec<u8>, CheckpointError> {
     let files = SavedFiles::finish(saving)?;
     let parts = Parts { files, state };
-    postcard::to_allocvec(&parts).map_err(|cause| CheckpointError::NotKept {
+    postcard::to_extend(&parts, Vec::new()).map_err(|cause| CheckpointError::NotKept {
         what: cause.to_string(),
     })
 }

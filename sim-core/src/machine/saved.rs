@@ -14,7 +14,7 @@ impl<E: DecodeEditor> Machine<E> {
     pub fn save_state(&self) -> Vec<u8> {
         let state: State = (self.retired, self.link, self.seq);
         // Plain numbers can always be written.
-        postcard::to_allocvec(&state).unwrap_or_default()
+        postcard::to_extend(&state, Vec::new()).unwrap_or_default()
     }
 
     /// Takes over what [`save_state`](Self::save_state) has given.

@@ -309,11 +309,6 @@ impl Root {
         })
     }
 
-    /// The root folder that the run has begun with.
-    pub(crate) fn first(&self) -> Folder {
-        Arc::clone(&self.first)
-    }
-
     /// The root folder itself.
     pub(super) fn folder(&self) -> Folder {
         Arc::clone(&self.folder)

@@ -193,6 +193,69 @@ impl Root {
         Ok(open_beneath(self.first().as_fd(), path, flags)?)
     }
 
+    /// Opens a file by a name that is removed again, so that the host tells that name of it.
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub(crate) fn open_by_other_name(
+        &self,
+        path: &Path,
+        name: &Path,
+        flags: OFlags,
+    ) -> io::Result<OwnedFd> {
+        let linked = self.entrance_of(path).and_then(|(folder, last)| {
+            let (other, name) = self.entrance_of(name)?;
+            let linked = fs::linkat(&folder, &*last, &other, &*name, AtFlags::empty());
+            linked.map_err(io::Error::from)?;
+            Ok((other, name))
+        });
+        let Ok((folder, last)) = linked else {
+            // Another file has the name by now.
+            return self.open_beneath(path, flags);
+        };
+        let open = self.open_beneath(name, flags);
+        fs::unlinkat(&folder, &*last, AtFlags::empty())?;
+        open
+    }
+
+    /// A new file, or a folder, whose name is removed again.
+    ///
+    /// # Errors
+    /// Those of the host.
+    pub(crate) fn make_removed(
+        &self,
+        path: &Path,
+        is_folder: bool,
+    ) -> Result<OwnedFd, CheckpointError> {
+        // Its folder may be gone, too, or another file may have its name.
+        let unnamed = || -> Result<_, CheckpointError> {
+            let first = fs::openat(&*self.first(), c".", OFlags::PATH, Mode::empty());
+            let name = format!("hps-removed-{}", std::process::id());
+            Ok((first.map_err(io::Error::from)?, OsString::from(name)))
+        };
+        let made = |(folder, name): &(OwnedFd, OsString)| match is_folder {
+            true => {
+                fs::mkdirat(folder, &**name, Mode::from(OWNER))?;
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                let open = fs::openat(folder, &**name, flags, Mode::empty());
+                fs::unlinkat(folder, &**name, AtFlags::REMOVEDIR)?;
+                open
+            }
+            false => {
+                let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+                let open = fs::openat(folder, &**name, new, Mode::from(OWNER))?;
+                fs::unlinkat(folder, &**name, AtFlags::empty())?;
+                Ok(open)
+            }
+        };
+        let by_name = self.entrance_of(path).ok();
+        let by_name = by_name.and_then(|place| made(&place).ok());
+        match by_name {
+            Some(open) => Ok(open),
+            None => Ok(made(&unnamed()?).map_err(io::Error::from)?),
+        }
+    }
+
     /// The folder of a path and the last name in it.
     fn entrance_of(&self, path: &Path) -> Result<(OwnedFd, OsString), CheckpointError> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {

@@ -7,6 +7,13 @@ use super::{Folder, Node, Root};
 use crate::checkpoint::{base_root, folder};
 use crate::host::sys::rustix::fs;
 
+impl Root {
+    /// The root folder that the run has begun with.
+    pub(crate) fn first(&self) -> Folder {
+        Folder::clone(&self.first)
+    }
+}
+
 impl Serialize for Node {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         folder::serialize(&self.fd, serializer)
