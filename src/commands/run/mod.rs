@@ -120,9 +120,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     }
     if let (Some(kept), Some(folder)) = (&kept, &args.checkpoint.checkpoints) {
         let (count, folder) = (kept.written(), folder.display());
-        say!(
-            "hps: {count} checkpoints in {folder}: hps run --from-checkpoint {folder} goes on from the last"
-        );
+        if count > 0 {
+            say!(
+                "hps: {count} checkpoints in {folder}: hps run --from-checkpoint {folder} goes on from the last"
+            );
+        }
     }
     json.write(&statistics)?;
     if args.stats {
