@@ -29,6 +29,7 @@ mod background;
 mod candidates;
 mod config;
 mod segment;
+mod state;
 #[cfg(test)]
 mod tests;
 mod unique;
@@ -74,7 +75,8 @@ pub struct StreamSummary {
 }
 
 /// Collects a trace and finds its hot data streams; see the [module](self).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(into = "state::Written", try_from = "state::Written")]
 pub struct HotStreamAnalyzer {
     config: StreamConfig,
     /// The segment that is being read.
@@ -147,6 +149,11 @@ impl HotStreamAnalyzer {
         if self.terminators.len() >= RECENT {
             self.take_recent();
         }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &StreamConfig {
+        &self.config
     }
 
     /// References so far.
