@@ -75,8 +75,7 @@ pub struct StreamSummary {
 }
 
 /// Collects a trace and finds its hot data streams; see the [module](self).
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(into = "state::Written", try_from = "state::Written")]
+#[derive(Debug, Clone)]
 pub struct HotStreamAnalyzer {
     config: StreamConfig,
     /// The segment that is being read.

@@ -3,7 +3,8 @@
 //! The segment that is being read is written as its grammar, which is shorter than its references, and read again from
 //! there: an analyzer is what its references have made of it.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::candidates::Candidates;
 use super::config::StreamConfig;
@@ -16,8 +17,9 @@ const AT_ONCE: usize = 4096;
 
 /// An analyzer whose grammar is finished.
 #[derive(Serialize, Deserialize)]
-pub struct Written {
-    config: StreamConfig,
+struct Written {
+    /// As JSON, in which settings may be left out. Formats without names of fields cannot do that.
+    config: String,
     grammar: Grammar,
     segment_length: u64,
     recent: Vec<u64>,
@@ -26,6 +28,18 @@ pub struct Written {
     unique: UniqueCounter,
     trace_length: u64,
     count: u64,
+}
+
+impl Serialize for HotStreamAnalyzer {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Written::from(self.clone()).serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for HotStreamAnalyzer {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        HotStreamAnalyzer::try_from(Written::deserialize(from)?).map_err(D::Error::custom)
+    }
 }
 
 impl From<HotStreamAnalyzer> for Written {
@@ -45,7 +59,7 @@ impl From<HotStreamAnalyzer> for Written {
                 },
         } = analyzer;
         Written {
-            config,
+            config: serde_json::to_string(&config).expect("settings are numbers"),
             grammar: sequitur.grammar(),
             segment_length,
             recent,
@@ -73,6 +87,8 @@ impl TryFrom<Written> for HotStreamAnalyzer {
             trace_length,
             count,
         } = written;
+        let config: StreamConfig =
+            serde_json::from_str(&config).map_err(|_| "the settings are none")?;
         config.validate().map_err(|_| "a setting is out of range")?;
         let ends = terminators.iter().map(|end| *end as usize);
         if !ends.clone().is_sorted() || ends.max().is_some_and(|last| last > recent.len()) {
