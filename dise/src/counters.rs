@@ -112,14 +112,11 @@ pub struct Counters {
     repair: bool,
 }
 
-hps_sim_core::save_state!(Counters {
-    values,
-    flags,
-    count: same,
-    latched: each,
-    journal,
-    repair: skip,
-});
+hps_sim_core::save_state! {
+    Counters {
+        values, flags, count: same, latched: each, journal, repair: skip,
+    }
+}
 
 /// Decisions with effects that can be in flight at once, at least: more than any machine's
 /// decode-to-commit window.

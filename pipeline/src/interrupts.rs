@@ -104,16 +104,12 @@ pub struct Interrupts {
     log: Option<Vec<Taken>>,
 }
 
-hps_sim_core::save_state!(Interrupts {
-    recognition_cycles: skip,
-    entry_cycles: skip,
-    return_cycles: skip,
-    handler: same,
-    pmu,
-    in_handler,
-    stats,
-    log,
-});
+hps_sim_core::save_state! {
+    Interrupts {
+        recognition_cycles: skip, entry_cycles: skip, return_cycles: skip, handler: same, pmu,
+        in_handler, stats, log,
+    }
+}
 
 impl Interrupts {
     /// Interrupts of the counters of a PMU, with the costs of a machine, and the guest address of their

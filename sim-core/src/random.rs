@@ -9,7 +9,7 @@ pub struct Random {
     state: u64,
 }
 
-crate::save_state!(Random { state });
+crate::save_state! { Random { state } }
 
 /// What the state goes on by from one number to the next.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -269,15 +269,7 @@ save_values!(
     NoProbe
 );
 
-save_state!(Hart {
-    r,
-    pc,
-    disepc,
-    fcsr,
-    reservation,
-    counters,
-    selected,
-});
+save_state! { Hart { r, pc, disepc, fcsr, reservation, counters, selected } }
 
 impl<E: SaveState> SaveState for Interruptible<E> {
     fn save_to(&self, to: &mut Vec<u8>) {

@@ -117,50 +117,16 @@ pub(crate) struct Context<E, P> {
     pub lines: Lines,
 }
 
-hps_sim_core::save_state!(impl[E, P] Context<E, P> {
-    id: skip,
-    process: skip,
-    editor: skip,
-    probe: skip,
-    oracle,
-    code,
-    code_page,
-    fetch,
-    path,
-    front,
-    checkpoints,
-    predicted_next,
-    checkpoint_tail,
-    inserted,
-    stage_cycles,
-    expansion,
-    link,
-    resume,
-    decode_stall_until,
-    decode_gap,
-    decode_waits_for,
-    rob,
-    producers,
-    scheduler,
-    in_order,
-    events,
-    loads_used,
-    stores,
-    memdep,
-    traps,
-    reservations_before,
-    load_events,
-    walks,
-    last_commit_dispatch,
-    drain_retry,
-    last_commit,
-    space,
-    addresses,
-    attend_at,
-    halted,
-    rests,
-    lines,
-});
+hps_sim_core::save_state! {
+    impl[E, P] Context<E, P> {
+        id: skip, process: skip, editor: skip, probe: skip, oracle, code, code_page, fetch, path,
+        front, checkpoints, predicted_next, checkpoint_tail, inserted, stage_cycles, expansion,
+        link, resume, decode_stall_until, decode_gap, decode_waits_for, rob, producers, scheduler,
+        in_order, events, loads_used, stores, memdep, traps, reservations_before, load_events,
+        walks, last_commit_dispatch, drain_retry, last_commit, space, addresses, attend_at, halted,
+        rests, lines,
+    }
+}
 
 impl<E, P> Context<E, P> {
     /// Whether restored state names slots of the ROB only, which are not checked when they are used. If not, or if

@@ -66,15 +66,7 @@ pub(super) struct FetchState {
     pub gap: Cause,
 }
 
-hps_sim_core::save_state!(FetchState {
-    pc,
-    stall_until,
-    held_until,
-    owed,
-    waiting,
-    line,
-    gap,
-});
+hps_sim_core::save_state! { FetchState { pc, stall_until, held_until, owed, waiting, line, gap } }
 
 impl FetchState {
     pub fn at(pc: u64) -> Self {

@@ -40,7 +40,7 @@ pub(super) struct Oracle {
     lost: bool,
 }
 
-hps_sim_core::save_state!(Oracle { hart, stores, lost });
+hps_sim_core::save_state! { Oracle { hart, stores, lost } }
 
 /// Where an instruction goes.
 #[derive(Clone, Copy)]

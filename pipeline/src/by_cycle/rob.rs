@@ -49,12 +49,7 @@ pub struct Rob {
     pub tail: u64,
 }
 
-hps_sim_core::save_state!(Rob {
-    slots,
-    mask: skip,
-    head,
-    tail,
-});
+hps_sim_core::save_state! { Rob { slots, mask: skip, head, tail } }
 
 impl Rob {
     pub fn new(entries: usize) -> Self {

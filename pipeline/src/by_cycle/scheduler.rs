@@ -35,18 +35,12 @@ pub struct Scheduler {
     next_far: u64,
 }
 
-hps_sim_core::save_state!(Scheduler {
-    words: skip,
-    ready,
-    any_ready,
-    ready_next,
-    waiters,
-    data_waiters,
-    calendar,
-    occupied,
-    far,
-    next_far,
-});
+hps_sim_core::save_state! {
+    Scheduler {
+        words: skip, ready, any_ready, ready_next, waiters, data_waiters, calendar, occupied, far,
+        next_far,
+    }
+}
 
 /// Bit of a slot in its word. Sets of slots are plain words: each issue cycle joins and walks them.
 #[inline(always)]

@@ -83,16 +83,11 @@ pub struct StoreQueue {
     by: Ring<(u64, u32)>,
 }
 
-hps_sim_core::save_state!(StoreQueue {
-    ring,
-    capacity,
-    head,
-    commit,
-    tail,
-    unknown_addresses,
-    filter,
-    by,
-});
+hps_sim_core::save_state! {
+    StoreQueue {
+        ring, capacity, head, commit, tail, unknown_addresses, filter, by,
+    }
+}
 
 impl StoreQueue {
     /// An empty queue, which notes the instructions that stores are if told so.

@@ -18,12 +18,7 @@ struct Pool {
     free: Box<[u64]>,
 }
 
-hps_sim_core::save_state!(Pool {
-    units: skip,
-    taken,
-    cycle,
-    free,
-});
+hps_sim_core::save_state! { Pool { units: skip, taken, cycle, free } }
 
 /// All pools, and how each class uses them.
 #[derive(Clone)]
@@ -34,11 +29,7 @@ pub struct Units {
     pools: Ring<Pool>,
 }
 
-hps_sim_core::save_state!(Units {
-    timing: skip,
-    latency_cycles: skip,
-    pools,
-});
+hps_sim_core::save_state! { Units { timing: skip, latency_cycles: skip, pools } }
 
 impl Units {
     pub fn new(table: &UnitTable) -> Self {

@@ -70,15 +70,12 @@ struct Use {
     searched: (u64, u64),
 }
 
-hps_sim_core::save_state!(Use {
-    full: skip,
-    really_full: skip,
-    interval_cycles: skip,
-    fp: skip,
-    pool: skip,
-    is_held: skip,
-    searched,
-});
+hps_sim_core::save_state! {
+    Use {
+        full: skip, really_full: skip, interval_cycles: skip, fp: skip, pool: skip, is_held: skip,
+        searched,
+    }
+}
 
 /// Stretches of cycles of a unit that may be remembered although they have passed.
 const REMEMBERED: usize = 32;
@@ -119,19 +116,12 @@ pub struct Calendar {
     returned_loads: Vec<u64>,
 }
 
-hps_sim_core::save_state!(Calendar {
-    cycles,
-    fp_leave,
-    fresh: skip,
-    passed,
-    near,
-    recent,
-    loads: skip,
-    uses,
-    held: nested,
-    far,
-    returned_loads,
-});
+hps_sim_core::save_state! {
+    Calendar {
+        cycles, fp_leave, fresh: skip, passed, near, recent, loads: skip, uses, held: nested, far,
+        returned_loads,
+    }
+}
 
 impl Calendar {
     /// An empty calendar. `None`: the machine has more pools than a word has lanes.

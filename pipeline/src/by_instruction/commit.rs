@@ -26,7 +26,7 @@ pub struct Commits {
     left: u64,
 }
 
-hps_sim_core::save_state!(Commits { cycle, left });
+hps_sim_core::save_state! { Commits { cycle, left } }
 
 impl Commits {
     /// All `width` slots of a cycle are used.

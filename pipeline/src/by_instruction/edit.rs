@@ -130,21 +130,12 @@ pub struct Edit {
     fetched: usize,
 }
 
-hps_sim_core::save_state!(Edit {
-    here,
-    is_edited,
-    expansion,
-    trigger_checkpoint,
-    link,
-    resume,
-    not_before,
-    free_from,
-    stalled,
-    gone,
-    ends,
-    taken,
-    fetched,
-});
+hps_sim_core::save_state! {
+    Edit {
+        here, is_edited, expansion, trigger_checkpoint, link, resume, not_before, free_from,
+        stalled, gone, ends, taken, fetched,
+    }
+}
 
 impl Edit {
     /// Nothing yet; the first instruction is a trigger if `resume` says so.

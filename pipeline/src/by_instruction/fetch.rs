@@ -62,24 +62,12 @@ pub struct Fetch {
     pub page_index: usize,
 }
 
-hps_sim_core::save_state!(Fetch {
-    pc,
-    cycle,
-    left,
-    block_last,
-    taken,
-    pace,
-    decode,
-    dispatch,
-    stall_until,
-    way,
-    line,
-    gap,
-    gap_since,
-    first,
-    page: skip,
-    page_index: skip,
-});
+hps_sim_core::save_state! {
+    Fetch {
+        pc, cycle, left, block_last, taken, pace, decode, dispatch, stall_until, way, line, gap,
+        gap_since, first, page: skip, page_index: skip,
+    }
+}
 
 /// The first instruction of a group that came late, why, and since when that is known.
 #[derive(Clone)]
@@ -89,11 +77,7 @@ pub struct First {
     gap_since: u64,
 }
 
-hps_sim_core::save_state!(First {
-    position,
-    gap,
-    gap_since,
-});
+hps_sim_core::save_state! { First { position, gap, gap_since } }
 
 /// Training of the predictors that a commit causes.
 #[derive(Clone, Copy)]
@@ -108,15 +92,7 @@ pub struct Lesson {
     taken: bool,
 }
 
-hps_sim_core::save_state!(Lesson {
-    commit,
-    pc,
-    next_pc,
-    basis,
-    site,
-    class,
-    taken,
-});
+hps_sim_core::save_state! { Lesson { commit, pc, next_pc, basis, site, class, taken } }
 
 const _: () = assert!(size_of::<Lesson>() == 64);
 

@@ -21,13 +21,7 @@ pub struct Stamps {
     commit: [u64; STAMPS],
 }
 
-hps_sim_core::save_state!(Stamps {
-    mask: skip,
-    turn: skip,
-    decode,
-    dispatch,
-    commit,
-});
+hps_sim_core::save_state! { Stamps { mask: skip, turn: skip, decode, dispatch, commit } }
 
 impl Stamps {
     /// Stamps for groups of `group` instructions; `None` if `in_flight` instructions are too many.

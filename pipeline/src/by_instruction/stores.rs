@@ -26,16 +26,7 @@ pub struct Store {
     pub drain: u64,
 }
 
-hps_sim_core::save_state!(Store {
-    addr,
-    size,
-    pc,
-    known,
-    found,
-    data_issue,
-    data,
-    drain,
-});
+hps_sim_core::save_state! { Store { addr, size, pc, known, found, data_issue, data, drain } }
 
 impl Store {
     /// Whether it writes any of `size` bytes at `addr`.
@@ -85,17 +76,11 @@ pub struct Stores {
     filter: [u64; FILTER],
 }
 
-hps_sim_core::save_state!(Stores {
-    ring,
-    capacity: skip,
-    tail,
-    committed,
-    drained,
-    oldest,
-    next_drain,
-    last_drain,
-    filter,
-});
+hps_sim_core::save_state! {
+    Stores {
+        ring, capacity: skip, tail, committed, drained, oldest, next_drain, last_drain, filter,
+    }
+}
 
 impl Stores {
     pub fn new(capacity: usize) -> Self {

@@ -62,23 +62,12 @@ pub struct Episode {
     fp_stay: u32,
 }
 
-hps_sim_core::save_state!(Episode {
-    limit,
-    turn,
-    restart,
-    position,
-    loads,
-    stores,
-    checkpoint,
-    registers,
-    results,
-    issues,
-    fcsr,
-    reservation,
-    wrong_path_stores,
-    stay,
-    fp_stay,
-});
+hps_sim_core::save_state! {
+    Episode {
+        limit, turn, restart, position, loads, stores, checkpoint, registers, results, issues, fcsr,
+        reservation, wrong_path_stores, stay, fp_stay,
+    }
+}
 
 impl Default for Episode {
     /// Content of a place before its first use.

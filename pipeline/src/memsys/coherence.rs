@@ -100,18 +100,12 @@ pub(super) struct CoherenceState {
     stats: Box<[CoherenceStats]>,
 }
 
-hps_sim_core::save_state!(CoherenceState {
-    lines,
-    vacated,
-    orders,
-    protocol: skip,
-    transfer_cycles: skip,
-    keep_cycles: skip,
-    invalidate_cycles: skip,
-    snoop_bus_cycles: skip,
-    snoop_bus,
-    stats,
-});
+hps_sim_core::save_state! {
+    CoherenceState {
+        lines, vacated, orders, protocol: skip, transfer_cycles: skip, keep_cycles: skip,
+        invalidate_cycles: skip, snoop_bus_cycles: skip, snoop_bus, stats,
+    }
+}
 
 fn bit(core: CoreId) -> u64 {
     1 << core.0

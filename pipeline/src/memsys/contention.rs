@@ -101,7 +101,7 @@ pub(super) struct Contention {
     touches: FxHashMap<(u64, CoreId, Accessor), Met>,
 }
 
-hps_sim_core::save_state!(Contention { by, line, touches });
+hps_sim_core::save_state! { Contention { by, line, touches } }
 
 impl Contention {
     /// A core has asked for a line that others had.

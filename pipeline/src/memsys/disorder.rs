@@ -50,7 +50,7 @@ pub(super) struct Evictions {
     pub stats: DisorderStats,
 }
 
-hps_sim_core::save_state!(Evictions { places, stats });
+hps_sim_core::save_state! { Evictions { places, stats } }
 
 impl Evictions {
     pub fn new() -> Self {

@@ -47,24 +47,13 @@ pub(super) struct Level1 {
     passes: Vec<Pass>,
 }
 
-hps_sim_core::save_state!(Level1 {
-    tags,
-    mshrs,
-    line_shift: skip,
-    line_bytes: skip,
-    offset_mask: skip,
-    hit_cycles: skip,
-    miss_cycles: skip,
-    is_for_data: skip,
-    ports: skip,
-    port_cycle,
-    ports_taken,
-    stats,
-    prefetcher,
-    warmed,
-    evictions,
-    passes,
-});
+hps_sim_core::save_state! {
+    Level1 {
+        tags, mshrs, line_shift: skip, line_bytes: skip, offset_mask: skip, hit_cycles: skip,
+        miss_cycles: skip, is_for_data: skip, ports: skip, port_cycle, ports_taken, stats,
+        prefetcher, warmed, evictions, passes,
+    }
+}
 
 /// A line on its way from a core to the next.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -19,14 +19,11 @@ pub(super) struct Level3 {
     pub stats: CacheStats,
 }
 
-hps_sim_core::save_state!(Level3 {
-    tags,
-    line_bytes: skip,
-    hit_cycles,
-    miss_adds_hit: skip,
-    bus,
-    stats,
-});
+hps_sim_core::save_state! {
+    Level3 {
+        tags, line_bytes: skip, hit_cycles, miss_adds_hit: skip, bus, stats,
+    }
+}
 
 impl Level3 {
     pub fn new(memory: &MemoryConfig) -> Self {

@@ -28,14 +28,7 @@ pub(super) struct Prefetcher {
     pub stats: PrefetchStats,
 }
 
-hps_sim_core::save_state!(Prefetcher {
-    kind,
-    page_shift: skip,
-    unused,
-    wanted,
-    is_on,
-    stats,
-});
+hps_sim_core::save_state! { Prefetcher { kind, page_shift: skip, unused, wanted, is_on, stats } }
 
 #[derive(Clone, Debug)]
 enum Kind {
@@ -153,10 +146,7 @@ struct Strides {
     degree: u32,
 }
 
-hps_sim_core::save_state!(Strides {
-    entries,
-    degree: skip,
-});
+hps_sim_core::save_state! { Strides { entries, degree: skip } }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stride {
@@ -167,12 +157,7 @@ struct Stride {
     is_steady: bool,
 }
 
-hps_sim_core::save_state!(Stride {
-    page,
-    last,
-    stride,
-    is_steady,
-});
+hps_sim_core::save_state! { Stride { page, last, stride, is_steady } }
 
 impl Strides {
     fn new(config: &StrideConfig) -> Strides {
@@ -222,12 +207,7 @@ struct Streams {
     time: u64,
 }
 
-hps_sim_core::save_state!(Streams {
-    streams,
-    degree: skip,
-    distance: skip,
-    time,
-});
+hps_sim_core::save_state! { Streams { streams, degree: skip, distance: skip, time } }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
@@ -239,12 +219,7 @@ struct Stream {
     used_at: u64,
 }
 
-hps_sim_core::save_state!(Stream {
-    last,
-    direction,
-    ahead,
-    used_at,
-});
+hps_sim_core::save_state! { Stream { last, direction, ahead, used_at } }
 
 /// How far the next line of a stream may lie from the last one.
 const NEAR: u64 = 2;

@@ -24,11 +24,7 @@ pub(super) struct L2Tlb {
     pub stats: TlbStats,
 }
 
-hps_sim_core::save_state!(L2Tlb {
-    tags,
-    hit_cycles: skip,
-    stats,
-});
+hps_sim_core::save_state! { L2Tlb { tags, hit_cycles: skip, stats } }
 
 impl L2Tlb {
     pub fn new(config: &L2TlbConfig) -> Self {
@@ -86,16 +82,11 @@ pub(super) struct Tlb {
     pub warmed: u64,
 }
 
-hps_sim_core::save_state!(Tlb {
-    tags,
-    page_shift: skip,
-    miss_cycles: skip,
-    last_page,
-    walks,
-    quiet_from,
-    stats,
-    warmed,
-});
+hps_sim_core::save_state! {
+    Tlb {
+        tags, page_shift: skip, miss_cycles: skip, last_page, walks, quiet_from, stats, warmed,
+    }
+}
 
 fn tags(entries: u32, ways: u32) -> Tags {
     Tags::new((entries / ways) as usize, ways as usize, &Replacement::Lru)

@@ -33,14 +33,11 @@ pub(super) struct WriteBuffer {
     pub stats: WriteBufferStats,
 }
 
-hps_sim_core::save_state!(WriteBuffer {
-    entries,
-    capacity: skip,
-    block_shift: skip,
-    send_at: skip,
-    send_after: skip,
-    stats,
-});
+hps_sim_core::save_state! {
+    WriteBuffer {
+        entries, capacity: skip, block_shift: skip, send_at: skip, send_after: skip, stats,
+    }
+}
 
 impl WriteBuffer {
     pub fn new(config: &WriteBufferConfig) -> Self {

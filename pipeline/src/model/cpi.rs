@@ -137,7 +137,7 @@ pub struct CpiStack {
     pub slots: [u64; Cause::ALL.len()],
 }
 
-hps_sim_core::save_state!(CpiStack { slots });
+hps_sim_core::save_state! { CpiStack { slots } }
 
 impl CpiStack {
     /// Adds slots to an owner.

@@ -164,14 +164,11 @@ pub struct StoreSets {
     next_clear: u64,
 }
 
-hps_sim_core::save_state!(StoreSets {
-    ssit,
-    is_empty,
-    lfst: each,
-    next_set,
-    clear_interval: skip,
-    next_clear,
-});
+hps_sim_core::save_state! {
+    StoreSets {
+        ssit, is_empty, lfst: each, next_set, clear_interval: skip, next_clear,
+    }
+}
 
 impl StoreSets {
     /// The store set of the instruction at `pc`, at this index of the ring.
@@ -258,11 +255,7 @@ pub struct StoreWait {
     next_clear: u64,
 }
 
-hps_sim_core::save_state!(StoreWait {
-    waits,
-    clear_interval: skip,
-    next_clear,
-});
+hps_sim_core::save_state! { StoreWait { waits, clear_interval: skip, next_clear } }
 
 impl StoreWait {
     #[inline]

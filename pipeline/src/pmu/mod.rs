@@ -161,10 +161,7 @@ pub struct Pmu {
     counts_events: bool,
 }
 
-hps_sim_core::save_state!(Pmu {
-    counters: each,
-    counts_events: skip,
-});
+hps_sim_core::save_state! { Pmu { counters: each, counts_events: skip } }
 
 #[derive(Clone, Debug)]
 struct Counter {
@@ -179,15 +176,7 @@ struct Counter {
     lost: u64,
 }
 
-hps_sim_core::save_state!(Counter {
-    config: same,
-    random,
-    start,
-    seen,
-    next,
-    pending,
-    lost,
-});
+hps_sim_core::save_state! { Counter { config: same, random, start, seen, next, pending, lost } }
 
 impl Pmu {
     /// The counters, whose numbers are those of the sources of interrupts.

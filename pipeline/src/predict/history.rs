@@ -24,11 +24,7 @@ pub(super) struct HistoryState {
     pub path: u32,
 }
 
-hps_sim_core::save_state!(HistoryState {
-    global,
-    position,
-    path,
-});
+hps_sim_core::save_state! { HistoryState { global, position, path } }
 
 /// How one history of `length` bits is folded to `width` bits: bit `i` of the history (0 is the
 /// newest) goes to bit `i mod width`.
@@ -75,13 +71,7 @@ pub(super) struct History {
     ring: Box<[u64]>,
 }
 
-hps_sim_core::save_state!(History {
-    state,
-    folds,
-    tables: skip,
-    table_count: skip,
-    ring,
-});
+hps_sim_core::save_state! { History { state, folds, tables: skip, table_count: skip, ring } }
 
 impl History {
     /// Histories without folded parts.

@@ -20,12 +20,7 @@ pub struct PredictedPath {
     is_special: bool,
 }
 
-hps_sim_core::save_state!(PredictedPath {
-    history,
-    ras,
-    committed,
-    is_special: skip,
-});
+hps_sim_core::save_state! { PredictedPath { history, ras, committed, is_special: skip } }
 
 /// Histories at one moment.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +29,7 @@ struct Histories {
     folds: Folds,
 }
 
-hps_sim_core::save_state!(Histories { state, folds });
+hps_sim_core::save_state! { Histories { state, folds } }
 
 impl PredictedPath {
     /// The beginning of a path, for a configuration that passed its check.

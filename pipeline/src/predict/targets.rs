@@ -21,14 +21,11 @@ pub(super) struct Btb {
     absent: bool,
 }
 
-hps_sim_core::save_state!(Btb {
-    entries,
-    last: skip,
-    ways: skip,
-    set_bits: skip,
-    tag_mask: skip,
-    absent: skip,
-});
+hps_sim_core::save_state! {
+    Btb {
+        entries, last: skip, ways: skip, set_bits: skip, tag_mask: skip, absent: skip,
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
@@ -36,7 +33,7 @@ struct Entry {
     tag: u32,
 }
 
-hps_sim_core::save_state!(Entry { target, tag });
+hps_sim_core::save_state! { Entry { target, tag } }
 
 impl Btb {
     pub fn new(config: &BtbConfig) -> Self {
@@ -158,13 +155,11 @@ pub(super) struct TargetCache {
     tag_bits: u32,
 }
 
-hps_sim_core::save_state!(TargetCache {
-    tags,
-    targets,
-    index_bits: skip,
-    history_mask: skip,
-    tag_bits: skip,
-});
+hps_sim_core::save_state! {
+    TargetCache {
+        tags, targets, index_bits: skip, history_mask: skip, tag_bits: skip,
+    }
+}
 
 impl TargetCache {
     pub fn new(config: &IndirectConfig) -> Self {

@@ -23,15 +23,12 @@ pub(super) struct Tournament {
     pub delay: Delay,
 }
 
-hps_sim_core::save_state!(Tournament {
-    local_index_bits: skip,
-    local_history_bits: skip,
-    local_mask: skip,
-    local,
-    global,
-    chooser,
-    delay,
-});
+hps_sim_core::save_state! {
+    Tournament {
+        local_index_bits: skip, local_history_bits: skip, local_mask: skip, local, global, chooser,
+        delay,
+    }
+}
 
 /// The parts of a tournament prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,10 +38,7 @@ pub(super) struct TournamentPrediction {
     pub local_history: u16,
 }
 
-hps_sim_core::save_state!(TournamentPrediction {
-    taken,
-    local_history,
-});
+hps_sim_core::save_state! { TournamentPrediction { taken, local_history } }
 
 impl Tournament {
     pub fn new(config: &TournamentConfig) -> Self {

@@ -136,11 +136,7 @@ pub struct Interpreted {
     pub notes: Vec<String>,
 }
 
-crate::save_state!(Interpreted {
-    interpreters,
-    names,
-    notes,
-});
+crate::save_state! { Interpreted { interpreters, names, notes } }
 
 impl SaveState for Reader {
     fn save_to(&self, to: &mut Vec<u8>) {

@@ -52,15 +52,11 @@ pub struct Names {
     known_paths: FxHashMap<(PathId, u32), PathId>,
 }
 
-crate::save_state!(Names {
-    functions,
-    calls,
-    known_functions,
-    places,
-    known_places,
-    paths,
-    known_paths,
-});
+crate::save_state! {
+    Names {
+        functions, calls, known_functions, places, known_places, paths, known_paths,
+    }
+}
 
 impl Names {
     /// The functions, in the order in which they were executed first.

@@ -422,12 +422,7 @@ pub struct CodeWatch {
     told: u64,
 }
 
-crate::save_state!(CodeWatch {
-    log: skip,
-    program: skip,
-    seen,
-    told,
-});
+crate::save_state! { CodeWatch { log: skip, program: skip, seen, told } }
 
 impl CodeWatch {
     /// Watches the code of the program of a number.

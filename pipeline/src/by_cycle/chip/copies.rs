@@ -67,12 +67,11 @@ pub(super) struct Copies<P> {
     pub frames: u64,
 }
 
-hps_sim_core::save_state!(impl[P] Copies<P> {
-    fault_cycles: skip,
-    sharers: skip,
-    ended: skip,
-    frames,
-});
+hps_sim_core::save_state! {
+    impl[P] Copies<P> {
+        fault_cycles: skip, sharers: skip, ended: skip, frames,
+    }
+}
 
 /// A context whose process shares pages, or may do so.
 pub(super) struct Sharer<P> {

@@ -45,13 +45,11 @@ pub(super) struct HardwareThreads {
     holders: Vec<usize>,
 }
 
-hps_sim_core::save_state!(HardwareThreads {
-    config: skip,
-    whole: skip,
-    store_queue: skip,
-    used: each,
-    holders: each,
-});
+hps_sim_core::save_state! {
+    HardwareThreads {
+        config: skip, whole: skip, store_queue: skip, used: each, holders: each,
+    }
+}
 
 impl HardwareThreads {
     /// Of a machine whose cores have several contexts.

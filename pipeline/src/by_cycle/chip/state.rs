@@ -10,14 +10,11 @@ use crate::model::PipelineProbe;
 /// Name of the state of a chip.
 const KIND: &str = "a chip that is simulated by the cycle";
 
-hps_sim_core::save_state!(impl[E: DecodeEditor, P: PipelineProbe] Chip<E, P> {
-    processors: each,
-    shared,
-    turn: same,
-    hardware_threads,
-    selected: skip,
-    copies,
-});
+hps_sim_core::save_state! {
+    impl[E: DecodeEditor, P: PipelineProbe] Chip<E, P> {
+        processors: each, shared, turn: same, hardware_threads, selected: skip, copies,
+    }
+}
 
 impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// Everything between two runs but processes, editors, probes and copies of processes that run, as bytes.

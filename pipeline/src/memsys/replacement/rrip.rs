@@ -41,13 +41,11 @@ struct Duel {
     brought: u32,
 }
 
-hps_sim_core::save_state!(Duel {
-    constituency: skip,
-    selector,
-    most: skip,
-    one_in: skip,
-    brought,
-});
+hps_sim_core::save_state! {
+    Duel {
+        constituency: skip, selector, most: skip, one_in: skip, brought,
+    }
+}
 
 impl Duel {
     fn role(&self, set: usize) -> Role {
@@ -89,12 +87,7 @@ pub(super) struct Rrip {
     duel: Option<Duel>,
 }
 
-hps_sim_core::save_state!(Rrip {
-    predictions,
-    ways: skip,
-    distant: skip,
-    duel,
-});
+hps_sim_core::save_state! { Rrip { predictions, ways: skip, distant: skip, duel } }
 
 impl Rrip {
     /// SRRIP.

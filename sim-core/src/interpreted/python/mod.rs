@@ -127,12 +127,7 @@ struct Thread {
     watched: u64,
 }
 
-crate::save_state!(Thread {
-    frames,
-    places,
-    begun,
-    watched,
-});
+crate::save_state! { Thread { frames, places, begun, watched } }
 
 impl Thread {
     fn last(&self) -> Frame {
@@ -157,14 +152,7 @@ struct Python {
     steps: u64,
 }
 
-crate::save_state!(Python {
-    of,
-    runtime,
-    words,
-    threads: list,
-    codes,
-    steps,
-});
+crate::save_state! { Python { of, runtime, words, threads: list, codes, steps } }
 
 impl Interpreter for Python {
     fn kind(&self) -> usize {

@@ -47,6 +47,9 @@ pub(super) struct Codes {
     known: FxHashMap<u64, Code>,
 }
 
+/// Address, function, begin, lines and identity of a [`Code`].
+type SavedCode = (u64, u32, u64, Vec<u32>, [u64; 4]);
+
 impl SaveState for Codes {
     fn save_to(&self, to: &mut Vec<u8>) {
         let Codes { code_type, known } = self;
@@ -68,7 +71,7 @@ impl SaveState for Codes {
     }
 
     fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
-        let codes: Vec<(u64, u32, u64, Vec<u32>, [u64; 4])>;
+        let codes: Vec<SavedCode>;
         (self.code_type, codes) = from.value()?;
         let known = codes
             .into_iter()
