@@ -6,12 +6,13 @@
 # and the table (counts.md). QEMU names the dynamic binary of the package qemu-user of Debian 12: that of Debian 13 is
 # static and takes no plugin. QEMU runs in a user namespace, in a chroot of an overlay of the root.
 #
-# QEMU 7 does not know the system call `riscv_hwprobe`, by which libc chooses a memcpy. Both run on a copy of the root
-# whose libc and loader make a call instead that nobody knows (links to the files of the root but for these two).
+# QEMU 7 does not know the system call `riscv_hwprobe`, by which libc chooses a memcpy, and has no vDSO. Both run on a copy
+# of the root whose libc and loader make a call instead that nobody knows, and find no function of a vDSO (links to the
+# files of the root but for these two). Standard output is a pipe under both: node loads other modules for a file.
 set -euo pipefail
 
 if (($# < 2)); then
-    sed -n '2,11s/^# \?//p' "$0" >&2
+    sed -n '2,12s/^# \?//p' "$0" >&2
     exit 2
 fi
 hps=$(realpath "$1")
@@ -33,12 +34,14 @@ cases=$(cat <<'CASES'
 sqlite3 /usr/bin/sqlite3 -init /dev/null :memory: ".read /home/user/suite/run.sql"
 python3 /usr/bin/python3.13 -S -c "print(sum(hash(str(i)) % 7 for i in range(20000)), sorted({i * 7 % 101: str(i) for i in range(1000)}.items())[-1])"
 cc1 /usr/libexec/gcc/riscv64-linux-gnu/14/cc1 -quiet -O2 /home/user/suite/part.c -o /dev/null
-node /usr/bin/node --jitless --single-threaded -e "let s = 0; for (let i = 0; i < 20000; i++) s = (s * 31 + i) % 65521; console.log(s)"
+node /usr/bin/node --jitless --single-threaded --predictable --hash-seed=1 --random-seed=1 -e "let s = 0; for (let i = 0; i < 20000; i++) s = (s * 31 + i) % 65521; console.log(s)"
+node-compiled /usr/bin/node --single-threaded --predictable --hash-seed=1 --random-seed=1 --perf-basic-prof -e "let s = 0; for (let i = 0; i < 2000000; i++) s = (s * 31 + i) % 65521; console.log(s)"
 CASES
 )
 env=(PATH=/usr/bin:/bin HOME=/root LC_ALL=C.UTF-8 PYTHONHASHSEED=0)
 
-# A command in a chroot, under QEMU. The chroot has the host's files at /host, for QEMU and its libraries.
+# A command in a chroot, under QEMU. The chroot has the host's files at /host, for QEMU and its libraries. What the command
+# tells `perf` of code that it makes goes to $name.qemu-map.
 under_qemu() {
     # shellcheck disable=SC2016
     unshare --map-root-user --mount --pid --fork --kill-child bash -ec '
@@ -55,8 +58,11 @@ under_qemu() {
         mount -t proc proc proc
         mount -t tmpfs tmpfs dev
         for name in null zero urandom random; do touch "dev/$name"; mount --bind "/dev/$name" "dev/$name"; done
-        exec env -i "${@:2:$1}" /usr/sbin/chroot . "$loader" --library-path "$libraries" "/host$qemu" "${@:$1 + 2}"' \
-        bash "$root" "$qemu" "${#env[@]}" "${env[@]}" "$@" < /dev/null
+        map=$1
+        shift
+        env -i "${@:2:$1}" /usr/sbin/chroot . "$loader" --library-path "$libraries" "/host$qemu" "${@:$1 + 2}"
+        for file in tmp/perf-*.map; do if [ -e "$file" ]; then cp "$file" "$map"; fi; done' \
+        bash "$root" "$qemu" "$folder/$name.qemu-map" "${#env[@]}" "${env[@]}" "$@" < /dev/null
 }
 
 printf '| program | object | instructions in QEMU | in hps | difference | executed addresses | of equal count |\n' > "$folder/counts.md"
@@ -65,15 +71,17 @@ failed=0
 while read -r name line; do
     if (($#)) && [[ " $* " != *" $name "* ]]; then continue; fi
     eval "words=($line)"
-    rm -f "$folder/$name.qemu-counts"
+    rm -f "$folder/$name.qemu-counts" "$folder/$name.qemu-map"
     under_qemu -plugin "/host$folder/executions.so,out=/host$folder/$name.qemu-counts" -0 "${words[0]}" \
-        "${words[@]}" > "$folder/$name.counted-out" || true
+        "${words[@]}" | cat > "$folder/$name.counted-out" || true
     settings=()
     for one in "${env[@]}"; do settings+=(--env "$one"); done
     "$hps" profile --root "$root" --writable=scratch --uid 0 --cwd / --force --core instruction "${settings[@]}" \
         --json="$folder/$name.profile.json" -- "${words[@]}" < /dev/null > "$folder/$name.profile-out" 2> "$folder/$name.profile-err" ||
         cat "$folder/$name.profile-err"
-    "$here/compare.py" "$name" "$root" "$folder/$name.qemu-counts" "$folder/$name.profile.json" "$folder/counts.md" ||
+    files=("$folder/$name.qemu-counts" "$folder/$name.profile.json" "$folder/counts.md")
+    if [ -e "$folder/$name.qemu-map" ]; then files+=("$folder/$name.qemu-map"); fi
+    "$here/compare.py" "$name" "$root" "${files[@]}" ||
         failed=$((failed + 1))
 done <<< "$cases"
 cat "$folder/counts.md"

@@ -285,7 +285,22 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
     for own in &spec.own_programs {
         programs.push(own_program(own, folder)?);
     }
+    if !spec.address_seeds.is_empty() {
+        let at_all = |program: &Program| {
+            let at = |&seed: &u64| at_addresses(program.clone(), seed);
+            spec.address_seeds.iter().map(at).collect::<Vec<_>>()
+        };
+        programs = programs.iter().flat_map(at_all).collect();
+    }
     Ok(programs)
+}
+
+/// The program at addresses that this seed draws. Results name the seed with the input.
+fn at_addresses(mut program: Program, seed: u64) -> Program {
+    program.process.address_seed = Some(seed);
+    program.input = format!("{} addresses {seed}", program.input);
+    program.input = program.input.trim_start().to_string();
+    program
 }
 
 fn own_program(own: &OwnProgram, folder: &Path) -> Result<Program, PlanError> {

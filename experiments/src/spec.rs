@@ -94,6 +94,9 @@ pub struct SweepSpec {
     pub isas: Vec<Isa>,
     /// Other programs.
     pub own_programs: Vec<OwnProgram>,
+    /// Seeds by which addresses of programs are drawn: each program runs with each of them. Empty: addresses are fixed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub address_seeds: Vec<u64>,
     /// Input of the programs that come with the project.
     pub size: InputSize,
     /// Kinds of profile.
@@ -128,6 +131,7 @@ impl Default for SweepSpec {
             programs: Vec::new(),
             isas: vec![Isa::Riscv64],
             own_programs: Vec::new(),
+            address_seeds: Vec::new(),
             size: InputSize::Small,
             profiles: ProfileKind::ALL.to_vec(),
             bursts: vec![1, 10, 50, 100],
@@ -149,7 +153,7 @@ impl Default for SweepSpec {
 pub enum SpecError {
     /// The text is not a sweep definition.
     #[error(
-        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, phases, streams, machines, core, timing, set_ups, sample, limits"
+        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, address_seeds, size, profiles, bursts, one_in, phases, streams, machines, core, timing, set_ups, sample, limits"
     )]
     Syntax {
         /// File.
@@ -214,6 +218,11 @@ impl SweepSpec {
         }
         if (1..self.isas.len()).any(|at| self.isas[..at].contains(&self.isas[at])) {
             return bad("isas", "name each instruction set once");
+        }
+        if (1..self.address_seeds.len())
+            .any(|at| self.address_seeds[..at].contains(&self.address_seeds[at]))
+        {
+            return bad("address_seeds", "name each seed once");
         }
         if self.machines.is_empty() {
             return bad("machines", "name at least one machine (hps machine show)");
@@ -361,6 +370,26 @@ mod tests {
         let both = "(core: Instruction, sample: ())";
         let e = SweepSpec::from_ron(both, "x.ron").expect_err("units need the other core");
         assert!(e.to_string().contains("cycle-driven"), "{e}");
+    }
+
+    #[test]
+    fn each_program_runs_with_each_seed_of_addresses() {
+        let text = "(programs: [\"parse\", \"chess\"], address_seeds: [7, 9])";
+        let spec = SweepSpec::from_ron(text, "x.ron").expect("valid");
+        let programs = crate::load_programs(&spec, std::path::Path::new(".")).expect("programs");
+        let found = programs.iter().map(|program| {
+            let seed = program.process.address_seed;
+            (program.name.as_str(), seed, program.input.as_str())
+        });
+        let expected = [
+            ("parse", Some(7), "small addresses 7"),
+            ("parse", Some(9), "small addresses 9"),
+            ("chess", Some(7), "small addresses 7"),
+            ("chess", Some(9), "small addresses 9"),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let e = SweepSpec::from_ron("(address_seeds: [1, 1])", "x.ron").expect_err("twice");
+        assert!(e.to_string().contains("address_seeds"), "{e}");
     }
 
     #[test]

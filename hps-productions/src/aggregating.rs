@@ -1,6 +1,7 @@
 //! Sampling by interrupts whose handler counts samples in a hash table, as DCPI's driver does: table, overflow buffers
 //! and the daemon's file in guest memory. The handler's text is `productions/handlers/dcpi.dise`.
 
+use hps_sim_core::memory::Memory;
 use hps_sim_core::process::Process;
 
 use crate::collector::CollectorError;
@@ -155,19 +156,19 @@ impl TableHandler {
         Ok(handler)
     }
 
-    /// Samples that the handler has left so far. Changes nothing.
+    /// Samples that the handler has left so far in the memory of its process. Changes nothing.
     ///
     /// # Errors
     /// [`CollectorError::NotInstalled`].
-    pub fn read(&self, process: &Process) -> Result<TableSamples, CollectorError> {
-        let state = read_words(process, self.handlers.area("Dcpi_state").address, 8)?;
+    pub fn read(&self, memory: &Memory) -> Result<TableSamples, CollectorError> {
+        let state = read_words(memory, self.handlers.area("Dcpi_state").address, 8)?;
         let state = |at: u64| state[at as usize];
         let table = self.handlers.area("Dcpi_table").address;
         let entries = u64::from(self.options.buckets) * WAYS;
-        let kept = self.entries(process, table, table + entries * ENTRY)?;
+        let kept = self.entries(memory, table, table + entries * ENTRY)?;
         let file = self.handlers.area("Dcpi_file").address;
-        let mut evicted = self.entries(process, file, state(state::FILE))?;
-        evicted.extend(self.entries(process, state(state::START), state(state::NEXT))?);
+        let mut evicted = self.entries(memory, file, state(state::FILE))?;
+        evicted.extend(self.entries(memory, state(state::START), state(state::NEXT))?);
         Ok(TableSamples {
             kept,
             evicted,
@@ -184,11 +185,11 @@ impl TableHandler {
 
     fn entries(
         &self,
-        process: &Process,
+        memory: &Memory,
         from: u64,
         to: u64,
     ) -> Result<Vec<TableEntry>, CollectorError> {
-        let words = read_words(process, from, to.saturating_sub(from) / WORD)?;
+        let words = read_words(memory, from, to.saturating_sub(from) / WORD)?;
         let pairs = words.chunks_exact(2);
         let entries = pairs.map(|pair| TableEntry::of_words(pair[0], pair[1]));
         Ok(entries.filter(|e| e.count > 0).collect())

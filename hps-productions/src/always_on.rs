@@ -83,5 +83,5 @@ fn table(
     let mut areas = productions.data_areas().iter();
     let area = areas.find(|area| area.name == name);
     let area = area.ok_or(CollectorError::NotInstalled { addr: 0 })?;
-    read_words(process, area.address, area.size / WORD)
+    read_words(&process.mem, area.address, area.size / WORD)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hps_dise::{DataArea, LoadOptions, ProductionSet};
 use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{MemoryError, Perm, page_align_up};
+use hps_sim_core::memory::{Memory, MemoryError, Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
 
 use crate::collector::CollectorError;
@@ -100,12 +100,12 @@ fn not_mapped(source: MemoryError) -> CollectorError {
 /// # Errors
 /// [`CollectorError::NotInstalled`] if there is nothing.
 pub(crate) fn read_words(
-    process: &Process,
+    memory: &Memory,
     from: u64,
     count: u64,
 ) -> Result<Vec<u64>, CollectorError> {
     let mut bytes = vec![0; (WORD * count) as usize];
-    (process.mem.read_bytes(from, &mut bytes))
+    (memory.read_bytes(from, &mut bytes))
         .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
     let words = bytes.chunks_exact(WORD as usize).map(|word| {
         let word = word.try_into().unwrap_or_default();

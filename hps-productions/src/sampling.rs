@@ -148,7 +148,7 @@ impl SampleHandlers {
         for (area, end) in [("Sample_file", FILE), ("Sample_buffer", BUFFER)] {
             let start = self.handlers.area(area).address;
             let filled = process.thread.hart.r[end].saturating_sub(start);
-            let words = read_words(process, start, filled / WORD)?;
+            let words = read_words(&process.mem, start, filled / WORD)?;
             let stored = words.chunks_exact(self.options.record_words as usize);
             // Records have at least four words.
             records.extend(stored.map(|record| SampleRecord {

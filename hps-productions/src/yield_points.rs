@@ -47,7 +47,7 @@ pub fn counted_calls(
     process: &Process,
 ) -> Result<(Profile<CallPair>, u64), CollectorError> {
     let table = area(productions, "CallPair_table")?;
-    let words = read_words(process, table.address, table.size / WORD)?;
+    let words = read_words(&process.mem, table.address, table.size / WORD)?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     Ok(call_pairs(&bytes, None))
 }

@@ -51,7 +51,7 @@ where
             Ok((handler, Some(interrupts)))
         })?;
         Ok(Aggregated {
-            samples: run.handlers.read(&run.ran.process)?,
+            samples: run.handlers.read(&run.ran.process.mem)?,
             memory_bytes: run.handlers.memory_bytes(),
             ran: run.ran,
             interrupts: run.interrupts,

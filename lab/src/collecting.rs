@@ -126,7 +126,7 @@ impl Installed {
         match self {
             Installed::Records(handlers) => handlers.read(process),
             Installed::Table(handler) => {
-                let samples = handler.read(process)?;
+                let samples = handler.read(&process.mem)?;
                 let all = samples.entries().flat_map(|entry| {
                     let record = SampleRecord {
                         pc: entry.pc,

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::end::EndError;
 use crate::error::LabError;
+use crate::lab::Lab;
 use crate::region::Region;
 #[cfg(not(target_family = "wasm"))]
 use crate::root;
@@ -285,6 +286,31 @@ impl Program {
     /// The program does not fit into memory, or its configuration cannot be used.
     pub fn load(&self) -> Result<Process, LabError> {
         Ok(Process::new(Arc::clone(&self.image), &self.process)?)
+    }
+
+    /// The program with the names of all code that its process runs: the image of a dynamic program gets the symbols of
+    /// its loader and its libraries, which a functional run of at most so many instructions finds. Each run of the program
+    /// has them at the same addresses.
+    ///
+    /// # Errors
+    /// The program does not fit into memory, or its configuration cannot be used.
+    pub fn with_objects(mut self, most: u64) -> Result<Program, LabError> {
+        if self.image.interpreter.is_none() {
+            return Ok(self);
+        }
+        let mut silent = self.clone();
+        silent.process.stdout = Output::Discard;
+        silent.process.stderr = Output::Discard;
+        let process = Lab::of(&silent).limit(most).run()?.process;
+        if let Some(symbols) = process.symbols_of(1) {
+            // Where the run has placed the program, unless its process executes another one.
+            let image = match process.image.hash == self.image.hash {
+                true => &process.image,
+                false => &self.image,
+            };
+            self.image = Arc::new(image.with_symbols(symbols));
+        }
+        Ok(self)
     }
 
     /// Checks that the program ended as it must: with exit code 0 and the expected output, or with the expected exit

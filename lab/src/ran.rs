@@ -134,8 +134,9 @@ impl<E, P> Ran<E, P, Timing> {
 }
 
 impl<E, P, T> Ran<E, P, T> {
-    /// The run and its probe apart.
-    pub(crate) fn without_probe(self) -> (Ran<E, (), T>, P) {
+    /// The run and its probe, apart.
+    #[must_use]
+    pub fn without_probe(self) -> (Ran<E, (), T>, P) {
         let ran = Ran {
             stop: self.stop,
             process: self.process,

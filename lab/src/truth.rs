@@ -60,7 +60,8 @@ impl<E> Truth<E> {
         Truth {
             ran,
             exact: ExactProfile {
-                interpreted,
+                // One program is followed.
+                interpreted: interpreted.into_values().next().unwrap_or_default(),
                 ..exact
             },
             timeline,
@@ -108,13 +109,24 @@ pub(crate) fn probe(
     let samplers = samplers(width, watch.samplers);
     let timeline = watch.timeline.then(|| Timeline::new(functions, code()));
     let oracle = Oracle::new(width, watch.charge, follow);
-    // A program that is executed later is not known yet.
-    let may_be_read = program > 1 || interpreted::may_be_read(image);
-    let is_read = watch.interpreted && watch.contexts.is_some() && may_be_read;
     let beats = Beats::new((oracle, (samplers, timeline))).following(program);
-    match is_read {
-        true => beats.reading(Reader::new(CodeWatch::new(log.clone(), program))),
+    let readers = readers(image, log);
+    match watch.interpreted && watch.contexts.is_some() && readers(program).is_some() {
+        true => beats.reading(readers),
         false => beats,
+    }
+}
+
+/// Makes readers of interpreters, by the numbers of programs, in a run of this image.
+fn readers(
+    image: &ProgramImage,
+    log: &CodeLog,
+) -> impl Fn(u32) -> Option<Reader> + Send + Sync + 'static {
+    let (first_may_be_read, log) = (interpreted::may_be_read(image), log.clone());
+    move |number| {
+        // A program that is executed later is not known yet.
+        let may_be_read = number > 1 || first_may_be_read;
+        may_be_read.then(|| Reader::new(CodeWatch::new(log.clone(), number)))
     }
 }
 
@@ -133,17 +145,23 @@ impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> 
 
 impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit, under an oracle for each program that processes of the run begin,
-    /// which keep this detail of contexts. Gives the run, and the profiles by the numbers of the programs, from 1 on;
-    /// `None` of a program of which nothing has committed.
+    /// which keep this detail of contexts, and name functions that interpreters execute if they are `interpreted`. Gives
+    /// the run, and the profiles by the numbers of the programs, from 1 on; `None` of a program of which nothing has
+    /// committed.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
-    pub fn watched_apart(mut self, detail: Detail) -> Result<Apart<I::Editor>, LabError> {
+    pub fn watched_apart(
+        mut self,
+        detail: Detail,
+        interpreted: bool,
+    ) -> Result<Apart<I::Editor>, LabError> {
         let log = self.record_code();
         let width = u64::from(self.machine().most_commit_width());
         let image = &self.program.image;
         let entries = Entries::of(&image.symbols, image.isa);
         let functions = FunctionMap::named(&image.symbols);
+        let readers = readers(image, &log);
         let programs = Programs::new(move |number| {
             let follow = Follow {
                 entries: entries.clone(),
@@ -153,9 +171,19 @@ impl<I: Install<Editor: TimedLoop<CyclesProbe>>> Lab<'_, Timed<'_>, I, NoProbe> 
             };
             Oracle::new(width, Charge::default(), Some(follow))
         });
-        let probe = Beats::new(programs).following_all();
+        let mut probe = Beats::new(programs).following_all();
+        if interpreted {
+            probe = probe.reading(readers);
+        }
         let (ran, probe) = self.watched_by(probe).run()?.without_probe();
-        Ok((ran, probe.finish().finish()))
+        let (programs, mut interpreted) = probe.finish_reading();
+        let mut exacts = programs.finish();
+        for (number, exact) in (1..).zip(&mut exacts) {
+            if let Some((exact, read)) = exact.as_mut().zip(interpreted.remove(&number)) {
+                exact.interpreted = read;
+            }
+        }
+        Ok((ran, exacts))
     }
 }
 

@@ -5,6 +5,8 @@
 //! fetch was on its way at the time. A [`Beat`] is therefore the cycles behind one group of commits up to and
 //! including the next group.
 
+use std::sync::Arc;
+
 use hps_pipeline::core::{
     Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stored,
     Stretch, TrapTaken,
@@ -16,6 +18,8 @@ use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::Probe;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+
+use crate::readers::Readers;
 
 /// A static instruction: its address and its position in an expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,6 +57,15 @@ hps_sim_core::save_values!(Key, Past);
 /// A turn of an interpreter, with the number of instructions of the group that commit in front of it.
 pub type Turned = (usize, Turn);
 
+/// Turns of the interpreters of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns<'a> {
+    /// Those within the beat, in program order.
+    pub of_beat: &'a [Turned],
+    /// The names that all turns speak of.
+    pub names: &'a Names,
+}
+
 /// Consecutive cycles: stretches in which nothing commits, and then one cycle in which a group commits.
 #[derive(Clone, Copy, Debug)]
 pub struct Beat<'a> {
@@ -73,10 +86,8 @@ pub struct Beat<'a> {
     pub squashes: &'a [Squash],
     /// The last cycle.
     pub end_cycle: u64,
-    /// Turns of interpreters.
-    pub turns: &'a [Turned],
-    /// The names that turns speak of.
-    pub names: &'a Names,
+    /// Turns of interpreters, if the program has run one.
+    pub turns: Option<Turns<'a>>,
 }
 
 impl Beat<'_> {
@@ -275,12 +286,12 @@ pub struct Beats<O> {
     contexts: Vec<Parts>,
     /// The context of the last event.
     here: usize,
-    reader: Reader,
+    readers: Readers,
 }
 
 hps_sim_core::save_state! {
     impl[O: hps_sim_core::state::SaveState] Beats<O> {
-        observer, followed: same, contexts: list, here, reader,
+        observer, followed: same, contexts: list, here, readers,
     }
 }
 
@@ -291,6 +302,8 @@ struct Parts {
     group: Vec<Commit>,
     squashes: Vec<Squash>,
     turns: Vec<Turned>,
+    /// The program of these turns. They wait for its next beat here, or until another program has turns.
+    turns_of: u32,
     last: Option<Past>,
     /// The program that committed or trapped last; 0: none yet.
     program: u32,
@@ -298,7 +311,9 @@ struct Parts {
     others: FxHashMap<u32, Past>,
 }
 
-hps_sim_core::save_state! { Parts { idle, group, squashes, turns, last, program, others } }
+hps_sim_core::save_state! {
+    Parts { idle, group, squashes, turns, turns_of, last, program, others }
+}
 
 impl<O: Observer> Beats<O> {
     /// A probe for an observer, to be attached before the first cycle.
@@ -308,7 +323,7 @@ impl<O: Observer> Beats<O> {
             followed: Followed::One(1),
             contexts: vec![Parts::default()],
             here: 0,
-            reader: Reader::default(),
+            readers: Readers::default(),
         }
     }
 
@@ -327,10 +342,11 @@ impl<O: Observer> Beats<O> {
         self
     }
 
-    /// Tells the observer of turns of the interpreters that a reader finds in the program.
+    /// Tells the observer of turns of the interpreters that readers find. `make` makes the reader of the program of a
+    /// number; `None`: it has no interpreter.
     #[must_use]
-    pub fn reading(mut self, reader: Reader) -> Self {
-        self.reader = reader;
+    pub fn reading(mut self, make: impl Fn(u32) -> Option<Reader> + Send + Sync + 'static) -> Self {
+        self.readers.make = Some(Arc::new(make));
         self
     }
 
@@ -339,34 +355,32 @@ impl<O: Observer> Beats<O> {
         self.finish_reading().0
     }
 
-    /// The observer, which has seen all cycles of a run that is over, and the interpreters of the run.
-    pub fn finish_reading(mut self) -> (O, Interpreted) {
+    /// The observer, which has seen all cycles of a run that is over, and the interpreters of each program that was read.
+    pub fn finish_reading(mut self) -> (O, FxHashMap<u32, Interpreted>) {
         let followed = self.followed;
         for context in 0..self.contexts.len() {
             self.turn_to(context);
             let parts = &mut self.contexts[context];
-            let names = self.reader.names();
-            parts.end_group(followed, &mut self.observer, names);
+            parts.end_group(followed, &mut self.observer, &self.readers);
             if let Some(stretch) = parts.idle.last() {
                 let next = Key::of_program(stretch.next_pc);
                 let program = parts.program.max(1);
                 let is_followed = parts.turn_to(program, followed, &mut self.observer);
-                let owner = (next, EventSet::NONE);
-                parts.end_idle(is_followed, &mut self.observer, owner, names);
+                parts.end_idle(is_followed, &mut self.observer, next, EventSet::NONE);
             }
         }
-        (self.observer, self.reader.finish())
+        (self.observer, self.readers.finish())
     }
 
     /// The parts of the context in which something happens.
     #[inline(always)]
-    fn at(&mut self, context: ContextId) -> (&mut Parts, &mut O, &Names) {
+    fn at(&mut self, context: ContextId) -> (&mut Parts, &mut O, &Readers) {
         let number = usize::from(context.processor);
         if number != self.here {
             self.turn_to(number);
         }
         let parts = &mut self.contexts[number];
-        (parts, &mut self.observer, self.reader.names())
+        (parts, &mut self.observer, &self.readers)
     }
 
     #[cold]
@@ -383,7 +397,7 @@ impl<O: Observer> Beats<O> {
 
 impl Parts {
     /// The next beat is of this program. Returns whether it is followed.
-    #[inline]
+    #[inline(always)]
     fn turn_to<O: Observer>(&mut self, program: u32, followed: Followed, observer: &mut O) -> bool {
         match followed {
             Followed::One(one) => {
@@ -391,20 +405,36 @@ impl Parts {
                 program == one
             }
             Followed::All => {
-                if program != self.program {
-                    let before = std::mem::replace(&mut self.program, program);
-                    let last = std::mem::replace(&mut self.last, self.others.remove(&program));
-                    self.others.extend(last.map(|last| (before, last)));
-                }
-                observer.turn_to_program(program);
+                self.turn_to_any(program, observer);
                 true
             }
         }
     }
 
+    #[inline(never)]
+    fn turn_to_any<O: Observer>(&mut self, program: u32, observer: &mut O) {
+        if program != self.program {
+            let before = std::mem::replace(&mut self.program, program);
+            let last = std::mem::replace(&mut self.last, self.others.remove(&program));
+            self.others.extend(last.map(|last| (before, last)));
+        }
+        observer.turn_to_program(program);
+    }
+
+    /// The turns of the next beat, which is of this program.
+    #[inline(never)]
+    fn turns<'a>(&'a self, program: u32, readers: &'a Readers) -> Option<Turns<'a>> {
+        let of_beat = match self.turns_of == program {
+            true => &self.turns[..],
+            false => &[],
+        };
+        let names = readers.names(program)?;
+        Some(Turns { of_beat, names })
+    }
+
     /// The group that has committed is complete.
     #[inline]
-    fn end_group<O: Observer>(&mut self, followed: Followed, observer: &mut O, names: &Names) {
+    fn end_group<O: Observer>(&mut self, followed: Followed, observer: &mut O, readers: &Readers) {
         let (Some(first), Some(last)) = (self.group.first(), self.group.last()) else {
             return;
         };
@@ -423,8 +453,10 @@ impl Parts {
             trapped: EventSet::NONE,
             squashes: &self.squashes,
             end_cycle,
-            turns: &self.turns,
-            names,
+            turns: match readers.is_empty() {
+                true => None,
+                false => self.turns(program, readers),
+            },
         };
         if is_followed {
             observer.beat(&beat);
@@ -438,7 +470,9 @@ impl Parts {
             self.squashes.retain(|s| s.cycle > end_cycle);
         }
         self.group.clear();
-        self.turns.clear();
+        if !self.turns.is_empty() && self.turns_of == program {
+            self.turns.clear();
+        }
     }
 
     /// The stretches behind the last group end without a group.
@@ -446,8 +480,8 @@ impl Parts {
         &mut self,
         is_followed: bool,
         observer: &mut O,
-        (next, trapped): (Key, EventSet),
-        names: &Names,
+        next: Key,
+        trapped: EventSet,
     ) {
         let Some(stretch) = self.idle.last() else {
             return;
@@ -460,8 +494,7 @@ impl Parts {
             trapped,
             squashes: &self.squashes,
             end_cycle: stretch.end_cycle() - 1,
-            turns: &[],
-            names,
+            turns: None,
         };
         match is_followed {
             true => observer.beat(&beat),
@@ -491,7 +524,7 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     const WANTS_STORES: bool = true;
 
     fn wants_stores(&self) -> bool {
-        self.reader.is_reading()
+        self.readers.make.is_some()
     }
 
     fn stand_in(&self) -> Option<Self> {
@@ -504,9 +537,9 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     #[inline]
     fn stretch(&mut self, stretch: &Stretch) {
         let followed = self.followed;
-        let (parts, observer, names) = self.at(stretch.context);
+        let (parts, observer, readers) = self.at(stretch.context);
         if !parts.group.is_empty() {
-            parts.end_group(followed, observer, names);
+            parts.end_group(followed, observer, readers);
         }
         parts.idle.push(*stretch);
     }
@@ -514,20 +547,22 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     #[inline]
     fn committed(&mut self, commit: &Commit) {
         let followed = self.followed;
-        let (parts, observer, names) = self.at(commit.context);
+        let (parts, observer, readers) = self.at(commit.context);
         if parts
             .group
             .first()
             .is_some_and(|first| first.cycle != commit.cycle)
         {
-            parts.end_group(followed, observer, names);
+            parts.end_group(followed, observer, readers);
         }
         parts.group.push(*commit);
     }
 
     #[inline]
     fn stored(&mut self, stored: &Stored, memory: &Memory) {
-        if self.followed != Followed::One(stored.program) {
+        if let Followed::One(one) = self.followed
+            && one != stored.program
+        {
             return;
         }
         let store = Store {
@@ -535,8 +570,12 @@ impl<O: Observer> PipelineProbe for Beats<O> {
             size: stored.size,
             value: stored.value,
         };
-        if let Some(turn) = self.reader.stored(store, memory) {
+        if let Some(turn) = self.readers.of(stored.program).stored(store, memory) {
             let (parts, ..) = self.at(stored.context);
+            if parts.turns_of != stored.program {
+                parts.turns_of = stored.program;
+                parts.turns.clear();
+            }
             parts.turns.push((parts.group.len(), turn));
         }
     }
@@ -548,14 +587,14 @@ impl<O: Observer> PipelineProbe for Beats<O> {
 
     fn trapped(&mut self, trap: &TrapTaken) {
         let followed = self.followed;
-        let (parts, observer, names) = self.at(trap.context);
-        parts.end_group(followed, observer, names);
+        let (parts, observer, readers) = self.at(trap.context);
+        parts.end_group(followed, observer, readers);
         let is_followed = parts.turn_to(trap.program, followed, observer);
         let key = Key {
             pc: trap.pc,
             disepc: trap.disepc,
         };
-        parts.end_idle(is_followed, observer, (key, EventSet::TRAPPED), names);
+        parts.end_idle(is_followed, observer, key, EventSet::TRAPPED);
         if !is_followed {
             return;
         }

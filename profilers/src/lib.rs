@@ -22,6 +22,7 @@ pub mod contexts;
 pub mod oracle;
 pub mod policy;
 pub mod programs;
+mod readers;
 pub mod registry;
 mod rows;
 pub mod sampler;
@@ -30,7 +31,7 @@ mod table;
 pub mod timeline;
 pub mod views;
 
-pub use beat::{Beat, Beats, Key, Observer, Past};
+pub use beat::{Beat, Beats, Key, Observer, Past, Turns};
 pub use oracle::{Charge, Detail, ExactProfile, Follow, Oracle, Row, RowKey, Spent};
 pub use programs::Programs;
 pub use sampler::{Credits, Sampled, Samplers};

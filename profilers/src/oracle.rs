@@ -24,7 +24,7 @@ use hps_sim_core::symbols::{CodeWatch, Entries};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::beat::{Beat, Key, Observer, Past, key_of};
+use crate::beat::{Beat, Key, Observer, Past, Turns, key_of};
 use crate::contexts::{Code, ContextTree, ContextUnits, NodeId, Place, UnitCounter};
 use crate::rows::Rows;
 use crate::table::{Hot, HotTable};
@@ -462,8 +462,24 @@ impl Oracle {
         let place = self.place(code, after_transfer);
         self.at.last = Some((row, place));
         if self.keeps_contexts {
-            self.context_units.commit(place, share);
+            self.context_units.add(place, share);
             self.contexts.leave(commit);
+        }
+    }
+
+    /// The commits of a beat of a program that runs an interpreter.
+    #[inline(never)]
+    fn interpreted_group(&mut self, beat: &Beat<'_>, turns: Turns<'_>, share: u64) {
+        let names = turns.names;
+        let mut turns = self.contexts.interpret(turns.of_beat, 0, names);
+        for (at, commit) in beat.group.iter().enumerate() {
+            let events = match at {
+                0 => beat.next_events(),
+                _ => commit.events,
+            };
+            self.commit(commit, events, share);
+            self.context_units.count_commit();
+            turns = self.contexts.interpret(turns, at + 1, names);
         }
     }
 
@@ -534,23 +550,22 @@ impl Observer for Oracle {
             }
             self.stretches(beat);
         }
-        if beat.group.is_empty() {
+        let Some((first, others)) = beat.group.split_first() else {
             return;
-        }
+        };
         let count = beat.group.len();
         self.at.last_trapped = false;
         self.cycles += 1;
         self.commits += count as u64;
         let share = self.shares[count];
-        let mut turns = self.contexts.interpret(beat.turns, 0, beat.names);
-        for (at, commit) in beat.group.iter().enumerate() {
-            // Events of the front-end belong to the first commit.
-            let events = match at {
-                0 => beat.next_events(),
-                _ => commit.events,
-            };
-            self.commit(commit, events, share);
-            turns = self.contexts.interpret(turns, at + 1, beat.names);
+        if let Some(turns) = beat.turns {
+            self.interpreted_group(beat, turns, share);
+            return;
+        }
+        // Events of the front-end belong to the first commit.
+        self.commit(first, beat.next_events(), share);
+        for commit in others {
+            self.commit(commit, commit.events, share);
         }
     }
 

@@ -179,7 +179,6 @@ mod tests {
     use crate::beat::Key;
     use crate::views::Function;
     use hps_pipeline::core::EventSet;
-    use hps_sim_core::interpreted::Names;
 
     /// One stretch of so many cycles, told as a beat.
     fn stall(timeline: &mut Timeline, first_cycle: u64, cycles: u64, pc: u64) {
@@ -198,8 +197,7 @@ mod tests {
             trapped: EventSet::NONE,
             squashes: &[],
             end_cycle: first_cycle + cycles - 1,
-            turns: &[],
-            names: &Names::default(),
+            turns: None,
         });
     }
 

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Compares two counts of a program's instructions: of QEMU's plugin (executions.c) and of `hps profile --json`.
 
-    compare.py NAME ROOT COUNTS PROFILE TABLE
+    compare.py NAME ROOT COUNTS PROFILE TABLE [MAP]
+
+MAP is the file in which the program under QEMU names code that it has made (`/tmp/perf-PID.map`). Such code lies elsewhere
+in each run: it is compared by names.
 
 Adds a row for each object to TABLE, and prints functions whose counts differ, functions whose calls are not the
 executions of their first instruction, and addresses without a name that a symbol covers. Fails if shares of objects or
@@ -74,12 +77,39 @@ def counted_by_hps(profile):
     return counts, {name: sorted(all) for name, all in functions.items()}
 
 
+def by_name(counts, path):
+    """Instructions by the names that a map gives to addresses."""
+    named = []
+    for line in open(path, errors="replace"):
+        start, size, name = line.rstrip("\n").split(" ", 2)
+        named.append((int(start, 16), int(size, 16), name.strip()))
+    # Of code at one address the latest.
+    named = list({start: (start, size, name) for start, size, name in named}.values())
+    named.sort()
+    starts = [start for start, _, _ in named]
+    found = collections.Counter()
+    for at, count in counts.items():
+        place = bisect.bisect_right(starts, at) - 1
+        held = place >= 0 and at < starts[place] + named[place][1]
+        found[named[place][2] if held else None] += count
+    return found
+
+
 def main():
-    program, root, qemu_file, profile_file, table = sys.argv[1:]
+    program, root, qemu_file, profile_file, table, *maps = sys.argv[1:]
     profile = json.load(open(profile_file))
     qemu = counted_by_qemu(qemu_file, root)
     hps, functions = counted_by_hps(profile)
-    sums = [sum(sum(of.values()) for of in side.values()) for side in (qemu, hps)]
+    made = [collections.Counter(), collections.Counter()]
+    if maps:
+        made[0] = by_name(qemu.pop(None, {}), maps[0])
+        for f in profile["functions"]:
+            if f["object"] is None or f["object"].startswith("/tmp/perf-"):
+                name = None if f["name"].startswith("sub_") else f["name"]
+                made[1][name] += f["instructions"]
+        for name in [name for name in hps if name is None or name.startswith("/tmp/perf-")]:
+            del hps[name], functions[name]
+    sums = [sum(sum(of.values()) for of in side.values()) + sum(own.values()) for side, own in zip((qemu, hps), made)]
     failures = []
     rows = []
     by_function = []
@@ -125,6 +155,16 @@ def main():
                 if covered and (place < 0 or own[place][1].startswith("sub_")):
                     failures.append(f"{name}: {at:#x} has no name, and a symbol covers it")
                     break
+    if maps:
+        totals = [sum(own.values()) for own in made]
+        names = set(made[0]) | set(made[1])
+        equal = sum(made[0][name] == made[1][name] for name in names)
+        difference = 100 * (totals[1] / totals[0] - 1) if totals[0] else float("inf")
+        rows.append(
+            f"| {program} | code that it made, by name | {totals[0]:,} | {totals[1]:,} | {difference:+.3f}% "
+            f"| {len(names):,} names | {equal:,} |"
+        )
+        by_function.extend((made[0][name], made[1][name], "made", name or "(without a name)") for name in names)
     with open(table, "a") as out:
         out.write("\n".join(rows) + "\n")
     differ = [f for f in by_function if f[0] != f[1]]

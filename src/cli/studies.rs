@@ -35,6 +35,10 @@ pub struct SweepArgs {
     /// Input size of the programs that come with the project
     #[arg(long, value_enum)]
     pub size: Option<Size>,
+    /// Draw addresses by this seed, as Linux does (may be repeated: each program runs with each seed, and results name the
+    /// seed with the input)
+    #[arg(long, value_name = "N")]
+    pub address_seed: Vec<u64>,
     /// Time the whole grid instead of the points of the paper's Figure 8
     #[arg(long)]
     pub all_timed: bool,

@@ -84,6 +84,9 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
         Some(Size::Large) => spec.size = InputSize::Large,
         None => {}
     }
+    if !args.address_seed.is_empty() {
+        spec.address_seeds.clone_from(&args.address_seed);
+    }
     if args.all_timed {
         spec.timing = Timing::All;
     }
@@ -212,6 +215,11 @@ fn command_line(args: &SweepArgs) -> String {
             }
         ));
     }
+    words.extend(
+        args.address_seed
+            .iter()
+            .map(|n| format!("--address-seed {n}")),
+    );
     words.extend((args.machine.iter()).map(|m| format!("--machine {}", shell_word(m))));
     if args.core == Some(CoreKind::Instruction) {
         words.push("--core instruction".to_string());

@@ -136,6 +136,38 @@ fn samples_are_resolved_by_the_map_of_their_time() {
     );
 }
 
+/// The table of the handler has no times, and is read where the map changes.
+#[test]
+fn samples_that_a_handler_counts_are_resolved_by_the_map_of_their_time() {
+    for isa in Isa::BOTH {
+        let (hps, root) = root(isa);
+        let begin = ["dcpi", "collect", "--root", &root, "--charged"];
+        let options = ["--period", "500", "--", "/bin/symbols", "often"];
+        let run = hps.run(&[&begin[..], &options].concat());
+        let counts = run.stderr.split_once("samples: ").expect(&run.stderr).1;
+        let counts = ["kept", "evicted"].map(|what| {
+            let words: Vec<&str> = counts.split_whitespace().collect();
+            let at = words.iter().position(|word| word.starts_with(what));
+            let number = words[at.expect("counts") - 1].replace(',', "");
+            number.parse::<u64>().expect("a number")
+        });
+        run.expect_code(0);
+        let procedures = rows(&report(&hps, &[]));
+        let sum: u64 = procedures.iter().map(|(samples, _)| samples).sum();
+        assert_eq!(sum, counts[0] + counts[1]);
+        // 3000 calls of one, 2000 of the other, which lies where the first one was.
+        let [first, other] = [
+            "first_opened /lib/libfirst.so",
+            "other_opened /lib/libother.so",
+        ]
+        .map(|name| samples(&procedures, name));
+        assert!(
+            other > 0 && first > other && first < 3 * other,
+            "{isa:?}: {first} {other} {procedures:?}"
+        );
+    }
+}
+
 #[test]
 fn an_object_that_has_changed_is_refused_by_name() {
     let (hps, root) = root(Isa::Riscv64);

@@ -141,6 +141,25 @@ fn scripts_and_names_are_looked_up_under_the_root() {
         for part in ["(/none, /bin)", "did you mean pie?"] {
             assert!(misspelt.stderr.contains(part), "{}", misspelt.stderr);
         }
+        // A file of the name that cannot be run is told with the reason.
+        symlink("/bin/around", format!("{root}/bin/around")).unwrap();
+        symlink("/nowhere", format!("{root}/bin/astray")).unwrap();
+        fs::write(format!("{root}/bin/unmarked"), "#!/bin/pie\n").unwrap();
+        for (name, reason) in [
+            (
+                "around",
+                "/bin/around: program: its links or its interpreters lead round",
+            ),
+            (
+                "astray",
+                "/bin/astray: program: its link leads to no file under the root",
+            ),
+            ("unmarked", "/bin/unmarked: program: it is not executable"),
+        ] {
+            let refused = run(&hps, &[], &options, &[name]);
+            assert_eq!(refused.code, 2, "{}", refused.stderr);
+            assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+        }
         // A dynamic program executes another one, also through scripts. The instruction-driven core has one program.
         for mode in MODES {
             let order = ["pie", "exec", "/bin/fixed", "arguments", "x"];
@@ -215,7 +234,7 @@ fn hostile_roots_are_refused_in_one_line() {
         format!("{root}/bin/climbs"),
     )
     .unwrap();
-    refused(&["/bin/climbs"], &["/bin/climbs", "no such program"]);
+    refused(&["/bin/climbs"], &["/bin/climbs", "leads to no file"]);
     symlink("round", format!("{root}/bin/round")).unwrap();
     refused(&["/bin/round"], &["/bin/round", "circle"]);
     // In place of the loader.
@@ -224,8 +243,11 @@ fn hostile_roots_are_refused_in_one_line() {
         (&|| (), "no such file"),
         (&|| fs::write(&loader, "text").unwrap(), "not executable"),
         (&|| fs::create_dir(&loader).unwrap(), "folder"),
-        (&|| symlink(&secret, &loader).unwrap(), "no such file"),
-        (&|| symlink("/dev/zero", &loader).unwrap(), "no such file"),
+        (&|| symlink(&secret, &loader).unwrap(), "leads to no file"),
+        (
+            &|| symlink("/dev/zero", &loader).unwrap(),
+            "leads to no file",
+        ),
         (
             &|| {
                 fs::write(&loader, &saved[..200]).unwrap();

@@ -173,6 +173,58 @@ fn each_thread_runs_its_own_functions() {
 }
 
 #[test]
+fn each_process_runs_its_own_functions() {
+    for (isa, machine) in [
+        (Isa::Riscv64, "hps-4wide"),
+        (Isa::Riscv64, "cmp-4"),
+        (Isa::Alpha, "hps-4wide"),
+    ] {
+        let profile = |process: &str| {
+            let options = ["--machine", machine, "--process", process];
+            let (hps, printed) = profile(isa, &[], &options, &["processes"]);
+            (document(&hps), printed)
+        };
+        let (all, printed) = profile("all");
+        let programs = all["programs"].as_array().expect("a list");
+        // The parent; the child, which goes on within the frames of the parent, each entered where it begins; and what the
+        // child executes.
+        let spun = [2000, 1000, TURNS.iter().map(|(.., turns)| turns).sum()];
+        let entered: [&[(&str, u64, u64)]; 3] = [
+            &[("few", 2, 2000), ("forks", 1, 0)],
+            &[("few", 1, 1000), ("forks", 1, 0)],
+            &TURNS,
+        ];
+        assert_eq!(programs.len(), entered.len());
+        for (number, ((program, turns), entered)) in
+            (1..).zip(programs.iter().zip(spun).zip(entered))
+        {
+            let of_program = &program["profile"];
+            let native = numbers(&of_program["functions"], &["name"], "instructions");
+            let each = native["spin"] / turns;
+            let functions = &of_program["interpreted"]["functions"];
+            let calls = numbers(functions, &["name"], "calls");
+            let found = numbers(functions, &["name"], "instructions");
+            assert_eq!(found.len(), entered.len(), "{number}: {found:?}");
+            for (name, times, turns) in entered {
+                assert_eq!(calls[*name], *times, "{number} {name}");
+                // Beside the turns there is the loop of the interpreter, and in `forks` the C library's fork.
+                let (least, most) = (each * turns, if *name == "forks" { 100_000 } else { 400 });
+                assert!(
+                    (least..least + most).contains(&found[*name]),
+                    "{isa:?} {machine} {number} {name}: {found:?}"
+                );
+            }
+            let (alone, _) = profile(&number.to_string());
+            assert_eq!(alone["interpreted"], of_program["interpreted"], "{number}");
+        }
+        // `few` of all processes together: two calls, one, and three.
+        let together = numbers(&all["interpreted_functions"], &["name"], "calls");
+        assert_eq!(together["few"], 6, "{together:?}");
+        assert!(printed.contains("interpreted functions of all programs"));
+    }
+}
+
+#[test]
 fn an_interpreter_that_cannot_be_read_is_named_once() {
     let (hps, printed) = profile(Isa::Riscv64, &["-DVERSION=0x030e00f0"], &[], &[]);
     let note = "the state of CPython 3.14.0 is not known here";

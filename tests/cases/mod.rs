@@ -22,6 +22,7 @@ mod loops;
 mod manual;
 mod memory;
 mod minutes;
+mod objects;
 mod observed;
 mod parts;
 mod processes;

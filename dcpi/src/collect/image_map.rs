@@ -21,7 +21,7 @@ pub struct ObjectSamples {
 
 /// Samples by object.
 #[derive(Clone, Debug, Default)]
-pub struct ByObject {
+struct ByObject {
     found: Vec<ObjectSamples>,
     /// Place in `found` of each object, by its address in the host's memory; of unknown code at 0.
     places: FxHashMap<usize, usize>,
@@ -29,7 +29,7 @@ pub struct ByObject {
 
 impl ByObject {
     /// Adds samples of a program whose objects lie as its symbols say: one item for each plan.
-    pub fn add(&mut self, symbols: &Symbols, counts: &[&Counts]) {
+    fn add(&mut self, symbols: &Symbols, counts: &[&Counts]) {
         for (plan, of_plan) in counts.iter().enumerate() {
             for (&pc, &count) in &of_plan.by_pc {
                 let object = symbols.object_at(pc);
@@ -70,12 +70,6 @@ impl ByObject {
         });
         &mut found[place].counts[plan]
     }
-
-    /// All objects with samples, in the order in which they were sampled first.
-    #[must_use]
-    pub fn into_all(self) -> Vec<ObjectSamples> {
-        self.found
-    }
 }
 
 fn bias(object: Option<&Arc<Object>>) -> u64 {
@@ -110,6 +104,11 @@ impl ImageMap {
         current.is_none_or(|(number, watch, _)| *number != program || watch.is_changed())
     }
 
+    /// Whether no program has run yet.
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty()
+    }
+
     /// Resolves samples by the map up to now, and takes the map of a program.
     pub fn turn_to(&mut self, program: u32, counts: &[&Counts]) {
         self.resolve(counts);
@@ -136,8 +135,8 @@ impl ImageMap {
         }
     }
 
-    /// Takes the samples that were resolved since the last call.
+    /// Takes the samples that were resolved since the last call, by object in the order in which these were sampled first.
     pub fn take(&mut self) -> Vec<ObjectSamples> {
-        std::mem::take(&mut self.by_object).into_all()
+        std::mem::take(&mut self.by_object).found
     }
 }

@@ -3,8 +3,10 @@
 mod image_map;
 mod observer;
 mod sampler;
+mod table;
 pub mod truth;
 
-pub use image_map::{ByObject, ObjectSamples};
+pub use image_map::ObjectSamples;
 pub use observer::Observer;
 pub use sampler::{DELIVERY_CYCLES, Follow, Plan};
+pub use table::{ReadTable, TableObserver};

@@ -168,18 +168,10 @@ impl Collection<'_> {
     }
 }
 
-/// Where functions are entered: of a dynamic program those of all objects that a run of it has mapped, since each run has
-/// them at the same addresses.
+/// Where functions are entered, in all objects of the program.
 fn entries(program: &Program) -> Result<Arc<Entries>, CollectionError> {
-    let image = &program.image;
-    if image.interpreter.is_none() {
-        return Ok(Arc::new(Entries::of(&image.symbols, image.isa)));
-    }
-    let mut silent = program.clone();
-    silent.process.stdout = Output::Discard;
-    silent.process.stderr = Output::Discard;
-    let ran = Lab::of(&silent).run()?;
-    Ok(Arc::new(Entries::of(&ran.process.symbols(), image.isa)))
+    let image = program.clone().with_objects(u64::MAX)?.image;
+    Ok(Arc::new(Entries::of(&image.symbols, image.isa)))
 }
 
 /// The collected profile beside the exhaustive one, and how many events were lost.

@@ -181,6 +181,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// Tells the probe of a store that has committed, if it has stored anything.
+    #[cold]
+    #[inline(never)]
     fn show_store(&mut self, store: &Store, cycle: u64) {
         let (memory, addr) = (&self.process.mem, store.addr);
         let value = match store.size {

@@ -159,10 +159,10 @@ impl UnitCounter {
         self.pending += units;
     }
 
-    /// Adds the units of an instruction that commits at a place.
-    #[inline(always)]
-    pub fn commit(&mut self, place: Place, units: u64) {
-        self.add(place, units);
+    /// Counts an instruction that has committed where units were added last. Commits are counted of programs that run an
+    /// interpreter, from its first function on.
+    #[inline]
+    pub fn count_commit(&mut self) {
         self.pending_commits += 1;
     }
 
@@ -170,14 +170,15 @@ impl UnitCounter {
     fn turn_to(&mut self, place: Place) {
         let Place { node, code } = std::mem::replace(&mut self.place, place);
         let units = std::mem::take(&mut self.pending);
-        if units == 0 && self.pending_commits == 0 {
+        if self.pending_commits > 0 {
+            self.keep_commits(node);
+        }
+        if units == 0 {
             return;
         }
         if node.index() >= self.of_node.len() {
             self.of_node.resize(node.index() + 1, Own::EMPTY);
-            self.commits.resize(node.index() + 1, 0);
         }
-        self.commits[node.index()] += std::mem::take(&mut self.pending_commits);
         let own = &mut self.of_node[node.index()];
         if own.code == Code::UNKNOWN {
             own.code = code;
@@ -186,6 +187,14 @@ impl UnitCounter {
             true => own.units += units,
             false => *self.others.entry(Place { node, code }).or_insert(0) += units,
         }
+    }
+
+    #[inline(never)]
+    fn keep_commits(&mut self, node: NodeId) {
+        if node.index() >= self.commits.len() {
+            self.commits.resize(node.index() + 1, 0);
+        }
+        self.commits[node.index()] += std::mem::take(&mut self.pending_commits);
     }
 
     /// The units of a run that is over.

@@ -1,4 +1,4 @@
-//! The code of a program as its file has it.
+//! The code of a program as its file has it, and that of its libraries as far as its symbols tell of them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,6 +12,8 @@ use crate::symbols::Function;
 /// The code and the initial data of a program, for building graphs.
 pub struct Code<'a> {
     image: &'a ProgramImage,
+    /// Code of other objects: its address, and its bytes.
+    others: Vec<(u64, Vec<u8>)>,
     /// Targets of direct transfers that come from another function, in ascending order.
     entries: Vec<u64>,
 }
@@ -22,6 +24,7 @@ impl<'a> Code<'a> {
     pub fn new(image: &'a ProgramImage) -> Code<'a> {
         let mut code = Code {
             image,
+            others: others(image),
             entries: Vec::new(),
         };
         let mut entries = BTreeSet::from([image.entry]);
@@ -56,13 +59,7 @@ impl<'a> Code<'a> {
     /// The instruction at an address, if the file has code there.
     #[must_use]
     pub fn inst_at(&self, pc: u64) -> Option<Inst> {
-        let segment = self
-            .image
-            .segments
-            .iter()
-            .find(|s| s.perm.contains(Perm::X) && s.addr <= pc && pc < s.end())?;
-        let bytes = self.image.segment_bytes(segment);
-        let rest = bytes.get((pc - segment.addr) as usize..)?;
+        let rest = self.bytes_from(pc, Perm::X)?;
         // The last instruction of a segment may have two bytes only.
         let mut word = [0; 4];
         let count = rest.len().min(4);
@@ -77,14 +74,25 @@ impl<'a> Code<'a> {
     /// What the file puts at an address: `bytes` bytes (at most 8), little endian.
     #[must_use]
     pub fn read(&self, addr: u64, bytes: usize) -> Option<u64> {
-        let segments = &self.image.segments;
-        let segment = segments.iter().find(|s| s.addr <= addr && addr < s.end())?;
-        let from = (addr - segment.addr) as usize;
-        let found = self.image.segment_bytes(segment);
-        let found = found.get(from..from.checked_add(bytes)?)?;
+        let found = self.bytes_from(addr, Perm::NONE)?.get(..bytes)?;
         let mut word = [0; 8];
         word.get_mut(..bytes)?.copy_from_slice(found);
         Some(u64::from_le_bytes(word))
+    }
+
+    /// What the files put at an address and behind it, in memory with these permissions.
+    fn bytes_from(&self, addr: u64, perm: Perm) -> Option<&[u8]> {
+        let mut segments = self.image.segments.iter();
+        let (start, bytes) =
+            match segments.find(|s| s.perm.contains(perm) && s.addr <= addr && addr < s.end()) {
+                Some(segment) => (segment.addr, self.image.segment_bytes(segment)),
+                None => {
+                    let behind = self.others.partition_point(|(start, _)| *start <= addr);
+                    let (start, bytes) = &self.others[behind.checked_sub(1)?];
+                    (*start, &bytes[..])
+                }
+            };
+        bytes.get((addr - start) as usize..)
     }
 
     /// The instructions of a range of addresses, one behind the other, up to the first place without code.
@@ -107,6 +115,20 @@ impl<'a> Code<'a> {
         let all = self.entries[first..].iter().copied();
         all.take_while(move |e| *e < range.end)
     }
+}
+
+/// The code of all objects but the program, in ascending order of address.
+fn others(image: &ProgramImage) -> Vec<(u64, Vec<u8>)> {
+    let symbols = &image.symbols;
+    let spans = symbols.spans().iter().filter(|(_, object)| *object > 0);
+    let read = |(range, object): &(Range<u64>, usize)| {
+        // A program may map more than its file has.
+        let most = symbols.objects()[*object].bytes()?.len() as u64;
+        let mut bytes = vec![0; (range.end - range.start).min(most) as usize];
+        let is_read = symbols.read_code(range.start, &mut bytes);
+        is_read.then_some((range.start, bytes))
+    };
+    spans.filter_map(read).collect()
 }
 
 /// The addresses of a function.

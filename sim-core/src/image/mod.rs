@@ -394,12 +394,10 @@ impl ProgramImage {
             true => DebugFiles::beside(Path::new(&self.name)),
             false => DebugFiles::default(),
         };
+        let symbols = lazy_symbols(&self.name, &self.bytes, (bias, &segments), files);
         ProgramImage {
-            name: self.name.clone(),
-            isa: self.isa,
-            os: self.os,
             entry: moved(self.entry),
-            global_pointer: self.global_pointer,
+            segments,
             program_headers: ProgramHeaders {
                 addr: match headers.addr {
                     0 => 0,
@@ -407,15 +405,35 @@ impl ProgramImage {
                 },
                 ..headers
             },
-            is_pie: self.is_pie,
             load_bias: bias,
+            ..self.with_lazy_symbols(symbols)
+        }
+    }
+
+    /// The program with the symbols of all objects that a run of it maps ([`Guest::symbols`](crate::process::Guest::symbols))
+    /// instead of those of its file.
+    #[must_use]
+    pub fn with_symbols(&self, symbols: Arc<Symbols>) -> ProgramImage {
+        self.with_lazy_symbols(LazyLock::new(Box::new(|| symbols)))
+    }
+
+    fn with_lazy_symbols(&self, symbols: LazySymbols) -> ProgramImage {
+        ProgramImage {
+            name: self.name.clone(),
+            isa: self.isa,
+            os: self.os,
+            entry: self.entry,
+            global_pointer: self.global_pointer,
+            segments: self.segments.clone(),
+            program_headers: self.program_headers,
+            is_pie: self.is_pie,
+            load_bias: self.load_bias,
             align_bytes: self.align_bytes,
             has_executable_stack: self.has_executable_stack,
             lacking: self.lacking.clone(),
             interpreter: self.interpreter.clone(),
             hash: self.hash.clone(),
-            symbols: lazy_symbols(&self.name, &self.bytes, (bias, &segments), files),
-            segments,
+            symbols,
             bytes: Arc::clone(&self.bytes),
             role: self.role,
             is_of_host: self.is_of_host,

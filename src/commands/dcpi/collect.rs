@@ -1,14 +1,16 @@
 //! `hps dcpi collect`.
 
 use anyhow::{Context, anyhow};
-use hps_dcpi::collect::{ByObject, DELIVERY_CYCLES, Follow, ObjectSamples, Observer, Plan};
+use hps_dcpi::collect::{
+    DELIVERY_CYCLES, Follow, ObjectSamples, Observer, Plan, ReadTable, TableObserver,
+};
 use hps_dcpi::database::{Database, Header};
-use hps_dcpi::samples::{Counts, Event};
+use hps_dcpi::samples::Event;
 use hps_lab::{ChipLoop, Files, Lab, Timed};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::EitherCore;
 use hps_pipeline::pmu::{CounterConfig, Turns};
-use hps_productions::TableOptions;
+use hps_productions::{TableHandler, TableOptions};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
@@ -120,10 +122,9 @@ fn counted(event: Event) -> anyhow::Result<hps_pipeline::pmu::Event> {
 }
 
 /// Samples a run by interrupts, which the program pays for, and prints their statistics. Gives the samples by object, why
-/// the run ended, and the program's process. The handler's table has no times: all samples are resolved by the map at the
-/// end.
+/// the run ended, and the program's process.
 fn charged(
-    lab: Lab<'_, Timed<'_>, NoEditor>,
+    mut lab: Lab<'_, Timed<'_>, NoEditor>,
     args: &CollectArgs,
     plans: &[Plan],
 ) -> anyhow::Result<(Vec<ObjectSamples>, (Stop, Process))> {
@@ -144,16 +145,16 @@ fn charged(
         daemon_loops: args.daemon_loops,
         ..TableOptions::default()
     };
-    let found = lab.aggregated(&counters, options)?;
-    let mut counts: Vec<Counts> = plans
-        .iter()
-        .map(|p| Counts::new(p.whole_period()))
-        .collect();
-    for entry in found.samples.entries() {
-        if let Some(counts) = counts.get_mut(usize::from(entry.source)) {
-            *counts.by_pc.entry(entry.pc).or_default() += entry.count;
+    let table = TableHandler::new(options)?;
+    let read: ReadTable = Box::new(move |memory, see| {
+        let samples = table.read(memory).unwrap_or_default();
+        for entry in samples.entries() {
+            see(entry.source, entry.pc, entry.count);
         }
-    }
+    });
+    let periods = plans.iter().map(Plan::whole_period).collect();
+    let observer = TableObserver::new(lab.record_code(), periods, read);
+    let found = lab.watched_by(observer).aggregated(&counters, options)?;
     let [kept, evicted, dropped] = found.samples.totals();
     let taken = found.interrupts.taken_events;
     say!(
@@ -170,13 +171,9 @@ fn charged(
         grouped(found.overflows_lost),
         args.db.display()
     );
-    let mut by_object = ByObject::default();
-    let symbols = found.ran.process.symbols();
-    by_object.add(&symbols, &counts.iter().collect::<Vec<_>>());
-    for note in symbols.notes() {
-        say!("hps: note: {note}");
-    }
-    Ok((by_object.into_all(), (found.ran.stop, found.ran.process)))
+    let (ran, observer) = found.ran.without_probe();
+    let samples = observer.finish(&ran.process.mem);
+    Ok((samples, (ran.stop, ran.process)))
 }
 
 /// The path of a program of the user's, which is found again from elsewhere; the name of one of the project's.

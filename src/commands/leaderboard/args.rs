@@ -44,6 +44,9 @@ pub struct LeaderboardArgs {
     /// Input size of the programs that come with the project
     #[arg(long, value_enum, default_value_t = Size::Small)]
     pub size: Size,
+    /// Draw addresses by this seed, as Linux does (may be repeated: each program runs with each seed)
+    #[arg(long, value_name = "N")]
+    pub address_seed: Vec<u64>,
     /// Samples that a profiler takes in a run, about; fewer in short runs, since no period is shorter than 97 cycles
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub samples: u64,

@@ -31,6 +31,7 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
                 Size::Small => InputSize::Small,
                 Size::Large => InputSize::Large,
             },
+            address_seeds: args.address_seed.clone(),
             ..SweepSpec::default()
         };
         programs.extend(load_programs(&spec, here)?);
@@ -42,6 +43,7 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
                 &args.arguments,
                 (args.root.as_deref(), args.stdin.as_deref()),
             )?,
+            address_seeds: args.address_seed.clone(),
             ..SweepSpec::default()
         };
         programs.extend(load_programs(&spec, here)?);

@@ -18,8 +18,8 @@ use hps_sim_core::symbols::Symbols;
 use serde_json::{Value, json};
 
 use super::exact::{self, Shown, mostly};
-use super::{export, json, save, tables};
-use crate::cli::ProfileArgs;
+use super::{export, interpreted, json, save, tables};
+use crate::cli::{FrameKind, ProfileArgs};
 use crate::commands::contention;
 use crate::export::Export;
 use crate::text::{Align, Table, grouped};
@@ -78,7 +78,8 @@ pub(super) fn profile(
         true => Detail::Units,
         false => Detail::Rows,
     };
-    let (ran, exacts) = lab.watched_apart(detail)?;
+    let is_read = args.frames != FrameKind::Native;
+    let (ran, exacts) = lab.watched_apart(detail, is_read)?;
     let Some(first) = exacts.iter().flatten().next().cloned() else {
         bail!("no instruction of the program has committed");
     };
@@ -94,6 +95,10 @@ pub(super) fn profile(
     let contended = contention::contended(&ran.timing.contended, &ran.process);
     let places = places(&parts);
     together((args, &truth), &parts, &places, &mut out)?;
+    let executed = interpreted::together(parts.iter().map(|part| (part.number, &part.exact)));
+    let cycles = parts.iter().map(|part| part.exact.cycles).sum();
+    let units = truth.exact.units_per_cycle;
+    interpreted::print_together(&executed, (args.top, cycles, units), &mut out)?;
     write!(out, "{}", contention::table(&contended, "--json"))?;
     let mut documents = Vec::new();
     for part in &mut parts {
@@ -106,6 +111,7 @@ pub(super) fn profile(
             part.number, part.image.name, part.pid
         )?;
         exact::head(&shown, &mut out)?;
+        interpreted::print_functions(&shown, &mut out)?;
         let most = args.top.min(part.times.len());
         tables::function_table(&shown, &part.times[..most], part.times.len(), &mut out)?;
         exact::notes(&shown, &mut out)?;
@@ -125,6 +131,9 @@ pub(super) fn profile(
     if args.json.json.is_some() {
         let mut document = head_document(&truth, &parts, &places);
         document["programs"] = json!(documents);
+        if !executed.is_empty() {
+            document["interpreted_functions"] = interpreted::together_document(&executed);
+        }
         if !contended.is_empty() {
             document["contended_lines"] = json!(contended);
         }
@@ -306,7 +315,7 @@ fn together(
 }
 
 /// Numbers of programs in words: the first ones.
-fn numbers(programs: &[u32]) -> String {
+pub(super) fn numbers(programs: &[u32]) -> String {
     const MOST: usize = 6;
     let first = programs.iter().take(MOST).map(u32::to_string);
     let mut text = first.collect::<Vec<_>>().join(",");

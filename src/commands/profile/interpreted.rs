@@ -2,10 +2,13 @@
 
 use std::io::Write;
 
+use hps_profilers::ExactProfile;
 use hps_profilers::views::{InterpretedLine, InterpretedTime, interpreted};
 use hps_sim_core::interpreted::{Function, Place};
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
+use super::apart::numbers;
 use super::exact::Shown;
 use crate::text::{Align, Table, grouped};
 
@@ -17,11 +20,28 @@ fn found<'a>(shown: &'a Shown<'_>) -> &'a (Vec<InterpretedTime>, Vec<Interpreted
 
 /// Prints the tables of interpreted functions and their lines, if the program has run an interpreter.
 pub(super) fn print(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    print_functions(shown, out)?;
+    if shown.truth.exact.interpreted.interpreters.is_empty() {
+        return Ok(());
+    }
+    let (_, lines) = found(shown);
+    let top = shown.args.top;
+    write!(
+        out,
+        "\nhottest interpreted lines, of {}\n{}",
+        lines.len(),
+        line_table(shown, &lines[..top.min(lines.len())]).render()
+    )?;
+    Ok(())
+}
+
+/// Prints the table of interpreted functions, if the program has run an interpreter.
+pub(super) fn print_functions(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
     let exact = &shown.truth.exact;
     if exact.interpreted.interpreters.is_empty() {
         return Ok(());
     }
-    let (times, lines) = found(shown);
+    let (times, _) = found(shown);
     let top = shown.args.top;
     let own: u64 = times.iter().map(|time| time.own_units).sum();
     write!(
@@ -32,12 +52,6 @@ pub(super) fn print(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<(
         times.len(),
         100.0 - shown.percent(own),
         function_table(shown, &times[..top.min(times.len())]).render()
-    )?;
-    write!(
-        out,
-        "\nhottest interpreted lines, of {}\n{}",
-        lines.len(),
-        line_table(shown, &lines[..top.min(lines.len())]).render()
     )?;
     Ok(())
 }
@@ -99,6 +113,105 @@ fn line_table(shown: &Shown<'_>, lines: &[InterpretedLine]) -> Table {
 
 fn function<'a>(shown: &Shown<'a>, number: u32) -> &'a Function {
     &shown.truth.exact.interpreted.names.functions()[number as usize]
+}
+
+/// Time of an interpreted function in all programs of a run.
+#[derive(Default)]
+pub(super) struct SharedTime {
+    calls: u64,
+    commits: u64,
+    own_units: u64,
+    inclusive_units: u64,
+    /// The numbers of the programs that have executed it.
+    programs: Vec<u32>,
+}
+
+/// Interpreted functions of all programs, most of their own time first.
+pub(super) type Together = Vec<(Function, SharedTime)>;
+
+/// Puts the interpreted functions of programs, which are given with their numbers, together.
+pub(super) fn together<'a>(
+    programs: impl IntoIterator<Item = (u32, &'a ExactProfile)>,
+) -> Together {
+    let mut all: FxHashMap<Function, SharedTime> = FxHashMap::default();
+    for (number, exact) in programs {
+        for time in interpreted(exact).0 {
+            let function = &exact.interpreted.names.functions()[time.function as usize];
+            let shared = all.entry(function.clone()).or_default();
+            shared.calls += time.calls;
+            shared.commits += time.commits;
+            shared.own_units += time.own_units;
+            shared.inclusive_units += time.inclusive_units;
+            shared.programs.push(number);
+        }
+    }
+    let mut all: Together = all.into_iter().collect();
+    all.sort_by(|(a, x), (b, y)| {
+        let place = |f: &Function| (f.file.clone(), f.first_line, f.name.clone());
+        let order = y.own_units.cmp(&x.own_units);
+        order.then_with(|| place(a).cmp(&place(b)))
+    });
+    all
+}
+
+/// Prints the table of the interpreted functions of all programs, whose cycles have so many units, if there are any.
+pub(super) fn print_together(
+    all: &Together,
+    (top, cycles, units_per_cycle): (usize, u64, u64),
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let percent = |units: u64| {
+        let all = (cycles * units_per_cycle).max(1);
+        format!("{:.2}%", 100.0 * units as f64 / all as f64)
+    };
+    let mut table = Table::new(&[
+        ("own", Align::Right),
+        ("with calls", Align::Right),
+        ("instructions", Align::Right),
+        ("calls", Align::Right),
+        ("programs", Align::Left),
+        ("function", Align::Left),
+        ("defined at", Align::Left),
+    ]);
+    for (function, time) in all.iter().take(top) {
+        table.row([
+            percent(time.own_units),
+            percent(time.inclusive_units),
+            grouped(time.commits),
+            grouped(time.calls),
+            numbers(&time.programs),
+            function.name.clone(),
+            format!("{}:{}", function.file, function.first_line),
+        ]);
+    }
+    write!(
+        out,
+        "\ninterpreted functions of all programs, {} of {}\n{}",
+        top.min(all.len()),
+        all.len(),
+        table.render()
+    )?;
+    Ok(())
+}
+
+/// The interpreted functions of all programs.
+pub(super) fn together_document(all: &Together) -> Value {
+    let functions = all.iter().map(|(function, time)| {
+        json!({
+            "name": function.name,
+            "file": function.file,
+            "first_line": function.first_line,
+            "calls": time.calls,
+            "instructions": time.commits,
+            "own_units": time.own_units,
+            "inclusive_units": time.inclusive_units,
+            "in_programs": time.programs,
+        })
+    });
+    functions.collect()
 }
 
 /// Interpreted functions and lines; `None` if the program has run no interpreter.

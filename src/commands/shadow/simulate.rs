@@ -52,7 +52,7 @@ pub(super) fn find(name: &str) -> anyhow::Result<Policy> {
 pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let options = options(args)?;
     let machine = timed_machine(&args.machine, args.core)?;
-    let program = seen_once(&args.command, args.isa, &args.guest)?;
+    let program = seen_once(&args.command, args.isa, &args.guest)?.with_objects(u64::MAX)?;
     let graphs = Graphs::new(&program.image);
     if args.shadows_on == ShadowsOn::Chip {
         return on_chip((args, &options), &machine, &program, &graphs);

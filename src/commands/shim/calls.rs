@@ -7,7 +7,7 @@ use hps_lab::Program;
 use hps_pipeline::config::MachineConfig;
 
 use super::args::{Seat, SimulateArgs};
-use super::simulate::{percent, placement, throttle};
+use super::simulate::{function_name, percent, placement, throttle};
 use crate::commands::run::fault;
 use crate::program::seen_once;
 use crate::text::{self, Align, Table, grouped};
@@ -18,9 +18,9 @@ const EDGES: usize = 20;
 /// Runs the program alone, with what is written for an observer, and beside that, and prints both graphs.
 pub(super) fn simulate(args: &SimulateArgs, collector: Collector) -> anyhow::Result<u8> {
     let machine = MachineConfig::load(&args.machine)?;
-    let program = seen_once(&args.command, args.isa, &args.guest)?;
-    let how = (collector, placement(args, Seat::Cmp), throttle(args));
     let limit = args.max_instructions.unwrap_or(u64::MAX);
+    let program = seen_once(&args.command, args.isa, &args.guest)?.with_objects(limit)?;
+    let how = (collector, placement(args, Seat::Cmp), throttle(args));
     let graph = observe_graph(&program, &machine, how, limit).map_err(anyhow::Error::msg)?;
     let os = &graph.process.os;
     text::pass_on(os.captured_stdout(), os.captured_stderr())?;
@@ -62,15 +62,10 @@ fn edges(program: &Program, graph: &ObservedGraph) -> Table {
         ("found", Align::Right),
         ("calls", Align::Right),
     ]);
-    let known = program.image.symbols.functions();
-    let name = |at: usize| {
-        let function = known.get(at);
-        function.map_or("elsewhere".to_string(), |f| f.name.to_string())
-    };
     for ((caller, callee), found, truth) in graph.edges.iter().take(EDGES) {
         let cells = [
-            name(*caller),
-            name(*callee),
+            function_name(program, *caller),
+            function_name(program, *callee),
             percent(*found),
             percent(*truth),
         ];

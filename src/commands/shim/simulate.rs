@@ -28,7 +28,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         return calls::simulate(args, collector);
     }
     let machine = MachineConfig::load(&args.machine)?;
-    let mut program = seen_once(&args.command, args.isa, &args.guest)?;
+    let limit = args.max_instructions.unwrap_or(u64::MAX);
+    let program = seen_once(&args.command, args.isa, &args.guest)?;
+    let mut program = program.with_objects(limit)?;
     let observer = observer(args, program.image.isa, &machine)?;
     let counters = match observer.signals {
         Signals::Samples { counters } | Signals::Shown { counters, .. } => counters,
@@ -51,7 +53,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     }
     let lab = || {
         let lab = Lab::of(&program).on_machine(&machine);
-        lab.limit(args.max_instructions.unwrap_or(u64::MAX))
+        lab.limit(limit)
     };
     let mut seen = Intervals::new(&program.image, counting);
     let placement = observer.placement;
@@ -348,10 +350,21 @@ fn functions(program: &Program, seen: &Intervals<'_>) -> Table {
         ("samples", Align::Right),
         ("cycles", Align::Right),
     ]);
-    let known = program.image.symbols.functions();
     for (function, sampled, spent) in rows.into_iter().take(FUNCTIONS) {
-        let name = known.get(function).map_or("elsewhere", |f| f.name.as_str());
-        table.row([name.to_string(), percent(sampled), percent(spent)]);
+        table.row([
+            function_name(program, function),
+            percent(sampled),
+            percent(spent),
+        ]);
     }
     table
+}
+
+/// The name of a function by its place in the list of symbols, with its object in front.
+pub(super) fn function_name(program: &Program, at: usize) -> String {
+    let symbols = &program.image.symbols;
+    match symbols.functions().get(at) {
+        Some(function) => symbols.with_object(function.addr, &function.name),
+        None => "elsewhere".to_string(),
+    }
 }

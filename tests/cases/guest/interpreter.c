@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #ifndef VERSION
 #define VERSION 0x030d05f0
@@ -53,18 +55,20 @@ static struct text file = { .length = 9, .state = 1 << 2 | 1 << 5 | 1 << 6, .asc
 /* Each instruction is one line behind the one before it. */
 static struct bytes lines = { .size = 32 };
 
-enum { WORK = 1 << 8, CALL = 2 << 8, NATIVE = 3 << 8, RETURN = 4 << 8 };
-enum { MODULE, FEW, MANY, BACK, DEEP };
-static const char *const names[] = { "<module>", "few", "Class.many", "back", "deep" };
+enum { WORK = 1 << 8, CALL = 2 << 8, NATIVE = 3 << 8, RETURN = 4 << 8, FORK = 5 << 8 };
+enum { MODULE, FEW, MANY, BACK, DEEP, FORKS, FUNCTIONS };
+static const char *const names[] = { "<module>", "few", "Class.many", "back", "deep", "forks" };
 static const uint16_t programs[][8] = {
     { CALL | FEW, CALL | MANY, NATIVE | BACK, RETURN },
     { WORK | 10, RETURN },
     { WORK | 30, WORK | 20, CALL | FEW, RETURN },
     { CALL | FEW, WORK | 7, RETURN },
     { WORK | 3, NATIVE | FEW, RETURN },
+    { CALL | FEW, FORK, CALL | FEW, RETURN },
 };
-static struct text texts[5];
-static struct code codes[5];
+static struct text texts[FUNCTIONS];
+static struct code codes[FUNCTIONS];
+static int is_child;
 
 __attribute__((noinline)) void spin(long n)
 {
@@ -118,6 +122,11 @@ __attribute__((noinline)) static void run(struct thread *thread, struct code *co
         case NATIVE:
             native(thread, &codes[inst & 255]);
             break;
+        case FORK:
+            is_child = fork() == 0;
+            if (!is_child)
+                wait(NULL);
+            break;
         default:
             thread->depth--;
             thread->frame = frame = frame->previous;
@@ -145,13 +154,19 @@ int main(int argc, char **argv)
         lines.content[i] = 0x80 | 13 << 3;
         lines.content[i + 1] = i == 0 ? 0 : 2;
     }
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < FUNCTIONS; i++) {
         texts[i] = (struct text) { .length = strlen(names[i]), .state = 1 << 2 | 1 << 5 | 1 << 6 };
         strcpy(texts[i].ascii, names[i]);
         codes[i] = (struct code) { { 1, &code_type }, &file, &texts[i], &lines, 10 * (i + 1) };
         memcpy(codes[i].insts, programs[i], sizeof programs[i]);
     }
     _PyRuntime.interpreters = &interpreter;
+    if (argc > 1 && strcmp(argv[1], "processes") == 0) {
+        run(&first, &codes[FORKS]);
+        if (is_child)
+            execl(argv[0], argv[0], NULL);
+        return is_child;
+    }
     pthread_t thread;
     if (argc > 1) {
         first.next = &second;

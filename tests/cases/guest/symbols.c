@@ -91,6 +91,10 @@ int main(int count, char **arguments)
     if (!strcmp(what, "open")) {
         sum += call_opened("libfirst.so", "first_opened", 7);
         sum += call_opened("libother.so", "other_opened", 5);
+    } else if (!strcmp(what, "often")) {
+        sum += shared_outer(3000);
+        sum += call_opened("libfirst.so", "first_opened", 3000);
+        sum += call_opened("libother.so", "other_opened", 2000);
     } else if (!strcmp(what, "close")) {
         sum += call_opened("libfirst.so", "first_opened", 7);
     } else if (!strcmp(what, "make")) {

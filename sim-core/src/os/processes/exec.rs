@@ -57,7 +57,7 @@ impl Linux {
     }
 
     /// Whether the last name of a path is one of a symbolic link.
-    fn is_link(&self, fd: u64, path: &[u8]) -> Result<bool, Errno> {
+    pub(super) fn is_link(&self, fd: u64, path: &[u8]) -> Result<bool, Errno> {
         match self.locate(fd, path, false)? {
             Located::Host(from, way) => {
                 let place = self.resolve(from, &way, false)?;

@@ -52,6 +52,8 @@ pub(crate) struct Refused {
     pub problem: String,
     /// What is wrong with the file, if programs of users are usually not like that.
     pub cause: Option<LoadError>,
+    /// Something lies at the path, if only a link that leads nowhere.
+    is_there: bool,
 }
 
 impl From<Errno> for Box<Refused> {
@@ -66,7 +68,9 @@ impl From<Errno> for Box<Refused> {
             Errno::E2BIG => "its arguments are too long",
             _ => "it cannot be read",
         };
-        Refused::because(errno, problem.to_owned())
+        let mut refused = Refused::because(errno, problem.to_owned());
+        refused.is_there = !matches!(errno, Errno::ENOENT | Errno::ENOTDIR);
+        refused
     }
 }
 
@@ -76,6 +80,7 @@ impl Refused {
             errno,
             problem,
             cause: None,
+            is_there: true,
         })
     }
 
@@ -84,6 +89,7 @@ impl Refused {
             errno,
             problem: cause.to_string(),
             cause: Some(cause),
+            is_there: true,
         })
     }
 
@@ -347,6 +353,10 @@ impl Linux {
             Ok(_) | Err(Errno::ENOENT) if self.names_program(folder, path) => {
                 return Ok(Runnable::Own);
             }
+            Ok(_) | Err(Errno::ENOENT) if self.is_link(from, &way) == Ok(true) => {
+                let problem = "its link leads to no file under the root";
+                return Err(Refused::because(Errno::ENOENT, problem.to_owned()));
+            }
             Ok(_) => return Ok(self.noted(path, Err(Errno::ENOENT))?),
             Err(errno) => return Ok(self.noted(path, Err(errno))?),
         };
@@ -488,6 +498,8 @@ impl Linux {
             true => vec![b""],
             false => path.split(|byte| *byte == b':').collect(),
         };
+        // Of the first file that has the name and cannot be run.
+        let mut passed = None;
         for folder in folders {
             let place = match folder {
                 b"" => name.to_vec(),
@@ -500,12 +512,11 @@ impl Linux {
             }
             match self.runnable_at(AT_FDCWD as u64, &place) {
                 Ok(Runnable::File(..)) => {}
-                Err(refused)
-                    if is_path && !matches!(refused.errno, Errno::ENOENT | Errno::ENOTDIR) =>
-                {
-                    return Err(refused.at_start(&place));
-                }
                 // A shell goes on looking, too.
+                Err(refused) if refused.is_there => {
+                    passed = passed.or(Some((refused, place)));
+                    continue;
+                }
                 _ => continue,
             }
             given.file_name.clone_from(&place);
@@ -513,7 +524,7 @@ impl Linux {
             let found = self.program_of(given, named);
             return found.map(Some).map_err(|refused| refused.at_start(&place));
         }
-        Ok(None)
+        passed.map_or(Ok(None), |(refused, place)| Err(refused.at_start(&place)))
     }
 }
 
