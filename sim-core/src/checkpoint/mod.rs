@@ -25,8 +25,7 @@ use std::io;
 
 pub use self::files::Digests;
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use self::files::FileContent;
-pub(crate) use self::files::Written;
+pub(crate) use self::files::{FileContent, Written};
 pub(crate) use self::session::{Base, load, refuse, save};
 pub(crate) use self::session::{base_log, base_root, get, put};
 pub(crate) use self::with::{

@@ -82,7 +82,11 @@ impl Linux {
                 "it reads the standard input of the command; give it an input of its own (--stdin FILE)",
             );
         }
-        let is_copy = self.tree.root.as_ref().is_some_and(|root| root.is_copy());
+        let is_copy = self
+            .tree
+            .root
+            .as_ref()
+            .is_some_and(|root| root.scratch().is_some());
         if self.tree.writable && !is_copy {
             refuse(
                 "it changes files in place, which a checkpoint does not bring back; use --writable=scratch",

@@ -1,8 +1,7 @@
 //! Standard input, output and error, and the limit on what a guest may write.
 
-use crate::host::sys::fd::AsFd;
 #[cfg(not(target_family = "wasm"))]
-use serde::{Deserialize, Serialize};
+use crate::host::sys::fd::AsFd;
 #[cfg(target_family = "wasm")]
 use std::io::Read;
 use std::io::{self, Write};
@@ -14,6 +13,8 @@ use std::time::Instant;
 use crate::host::sys::rustix;
 #[cfg(not(target_family = "wasm"))]
 use crate::host::sys::rustix::event::{PollFd, PollFlags, Timespec};
+
+use serde::{Deserialize, Serialize};
 
 use super::Linux;
 use super::duplicate::DuplicateError;

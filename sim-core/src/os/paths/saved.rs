@@ -5,8 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Folder, Node, Root};
 use crate::checkpoint::{base_root, folder};
-use crate::host::sys::rustix::fs;
+use crate::host::sys::rustix::{self, fs};
 
+#[cfg(not(target_family = "wasm"))]
 impl Root {
     /// The root folder that the run has begun with.
     pub(crate) fn first(&self) -> Folder {
@@ -23,7 +24,7 @@ impl Serialize for Node {
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let fd: Folder = folder::deserialize(deserializer)?;
-        let stat = fs::fstat(&*fd).map_err(D::Error::custom)?;
+        let stat = fs::fstat(&*fd).map_err(failed)?;
         Ok(Node { fd, stat })
     }
 }
@@ -38,6 +39,10 @@ impl<'de> Deserialize<'de> for Root {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let folder: Folder = folder::deserialize(deserializer)?;
         let base = base_root().ok_or_else(|| D::Error::custom("the run has no root folder"))?;
-        base.moved(folder).map_err(D::Error::custom)
+        base.moved(folder).map_err(failed)
     }
+}
+
+fn failed<E: serde::de::Error>(cause: rustix::io::Errno) -> E {
+    E::custom(format_args!("{cause:?}"))
 }
