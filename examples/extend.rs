@@ -24,6 +24,8 @@ const MACHINE: &str = r#"(base: "hps-4wide", memory: (latency_cycles: 200))"#;
 #[derive(Clone)]
 struct Youngest;
 
+hps_sim_core::save_state! { Youngest {} }
+
 impl Policy for Youngest {
     fn name(&self) -> &'static str {
         "youngest"

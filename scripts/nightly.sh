@@ -19,6 +19,7 @@ part "tests that are shorter by day" env HPS_NIGHT=1 cargo test --locked --no-fa
 part "litmus tests" env HPS_LITMUS_TESTS=2000 cargo test --locked --test all litmus
 part "threaded programs" scripts/threaded-programs.sh "$hps"
 part "readers of exports" scripts/check-formats.sh "$hps"
+part "checkpoints of all guest programs" scripts/check-checkpoints.sh "$hps"
 part "the book" scripts/build-book.sh
 if command -v chromium >/dev/null; then
     part "the page in browsers" scripts/test-teach-page.sh "$hps"

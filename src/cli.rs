@@ -376,10 +376,35 @@ pub struct RunArgs {
     /// Stop after this many instructions of the program (exit code 0)
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,
+    #[command(flatten)]
+    pub checkpoint: CheckpointArgs,
     /// Program (a RISC-V or Alpha executable, a dynamic one with --root, or the name of one that comes with the project)
     /// and its arguments; whatever stands behind the program is its own, options too
-    #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
+    #[arg(
+        trailing_var_arg = true,
+        required_unless_present = "from_checkpoint",
+        num_args = 1..,
+        value_names = ["PROG", "ARGS"]
+    )]
     pub command: Vec<String>,
+}
+
+/// Checkpoints of a run.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CheckpointArgs {
+    /// Keep the whole state in a file of --checkpoints each time the program has executed this many instructions
+    #[arg(long, value_name = "N", requires = "checkpoints", value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: Option<u64>,
+    /// The folder for checkpoints; those that are there stay, and what they have is not stored again
+    #[arg(long, value_name = "DIR", requires = "checkpoint_every")]
+    pub checkpoints: Option<PathBuf>,
+    /// Go on from a checkpoint: a file, or the last one of a folder. The program and its options are those of the run
+    /// that wrote it; --stats, --json, --max-instructions and options for further checkpoints may be given anew
+    #[arg(long, value_name = "FILE|DIR")]
+    pub from_checkpoint: Option<PathBuf>,
+    /// Go on from each checkpoint as soon as it is written, in place of the state in memory: a check of checkpoints
+    #[arg(long, requires = "checkpoint_every", hide = true)]
+    pub checkpoint_check: bool,
 }
 
 impl RunArgs {

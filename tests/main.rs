@@ -7,6 +7,7 @@ mod basic_overhead;
 mod callgraphs_inside;
 mod cases;
 mod charged;
+mod checkpoints;
 mod cli;
 mod compile;
 mod count_for_count;

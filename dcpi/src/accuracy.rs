@@ -6,7 +6,7 @@ use hps_sim_core::inst::OpClass;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::directions::shares;
-use crate::analysis::{Confidence, Kind, Procedure};
+use crate::analysis::{Confidence, InstructionRow, Kind, Procedure};
 use crate::collect::truth::{Spent, Truth};
 use crate::samples::{Counts, Event, Samples};
 
@@ -104,6 +104,44 @@ pub struct Explained {
     pub ranged: f64,
 }
 
+/// How far the stalls that the analysis blames on a cause are really its, in cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Blame {
+    /// Stalls that are blamed on the cause: a stall is divided among its culprits by the most that each may take.
+    pub blamed: f64,
+    /// Stalls that have the cause.
+    pub real: f64,
+    /// Stalls that have it and are blamed on it, instruction by instruction.
+    pub both: f64,
+}
+
+impl Blame {
+    /// Share of the blamed stalls that have the cause; none if nothing is blamed on it.
+    #[must_use]
+    pub fn precision(self) -> Option<f64> {
+        (self.blamed > 0.0).then(|| self.both / self.blamed)
+    }
+
+    /// Share of the stalls with the cause that are blamed on it; none if there are no such stalls.
+    #[must_use]
+    pub fn recall(self) -> Option<f64> {
+        (self.real > 0.0).then(|| self.both / self.real)
+    }
+}
+
+/// The causes of stalls that the truth tells apart and culprits name.
+pub const CAUSES: [Spent; 9] = [
+    Spent::ICache,
+    Spent::Itb,
+    Spent::DCache,
+    Spent::Dtb,
+    Spent::WriteBuffer,
+    Spent::Synchronization,
+    Spent::Mispredict,
+    Spent::MulDiv,
+    Spent::Fetch,
+];
+
 /// How far edge samples tell the directions of blocks with several edges, in executions of these edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Directions {
@@ -130,6 +168,8 @@ pub struct Accuracy {
     pub directions: Directions,
     /// Stalls and their causes.
     pub explained: Explained,
+    /// Stalls by cause, in the order of [`CAUSES`].
+    pub blame: [Blame; CAUSES.len()],
     /// Samples of dynamic stalls to which the analysis gives no cause.
     pub unexplained_samples: f64,
 }
@@ -195,13 +235,19 @@ impl Accuracy {
         }
     }
 
-    fn explain(
-        &mut self,
-        row: &crate::analysis::InstructionRow,
-        truth: &crate::collect::truth::Row,
-        period: f64,
-    ) {
+    fn explain(&mut self, row: &InstructionRow, truth: &crate::collect::truth::Row, period: f64) {
         let stalls = dynamic_stalls(row, truth);
+        let most: f64 = row.culprits.iter().map(|c| c.most).sum();
+        for (cause, blame) in CAUSES.iter().zip(&mut self.blame) {
+            let of_cause = row.culprits.iter().filter(|c| c.kind.explains(*cause));
+            let share = of_cause.map(|c| c.most).sum::<f64>() / most.max(f64::MIN_POSITIVE);
+            let blamed = share * row.dynamic.max(0.0) * period;
+            let real = stalls.iter().filter(|(what, _)| what == cause);
+            let real: f64 = real.map(|(_, cycles)| cycles).sum();
+            blame.blamed += blamed;
+            blame.real += real;
+            blame.both += blamed.min(real);
+        }
         for (what, cycles) in stalls {
             let named = row.culprits.iter().filter(|c| c.kind.explains(what));
             let (mut least, mut most, mut is_named) = (0.0, 0.0, false);
@@ -230,7 +276,7 @@ impl Accuracy {
 /// it wait for anyway is taken from waits in the back-end, waits without a cause of their own first.
 #[must_use]
 pub fn dynamic_stalls(
-    row: &crate::analysis::InstructionRow,
+    row: &InstructionRow,
     truth: &crate::collect::truth::Row,
 ) -> Vec<(Spent, f64)> {
     let minimum = row.slotted.head_cycles.saturating_sub(1);
@@ -283,6 +329,70 @@ pub fn edge_executions(procedure: &Procedure, edge: usize, truth: &Truth) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A row of samples of each cycle, and its truth: 100 executions, 400 cycles in the data cache and 100 in fetch.
+    fn stalled(culprits: &[(Kind, f64)]) -> (InstructionRow, crate::collect::truth::Row) {
+        let culprits = culprits
+            .iter()
+            .map(|&(kind, most)| crate::analysis::Culprit {
+                kind,
+                least: 0.0,
+                most,
+                from: Vec::new(),
+            });
+        let row = InstructionRow {
+            pc: 0,
+            text: String::new(),
+            block: 0,
+            samples: 600,
+            slotted: hps_pipeline::static_schedule::Slotted {
+                head_cycles: 1,
+                stalls: Vec::new(),
+                pipe: None,
+            },
+            static_stalls: Vec::new(),
+            frequency: None,
+            dynamic: 500.0,
+            culprits: culprits.collect(),
+        };
+        let mut truth = crate::collect::truth::Row {
+            executions: 100,
+            ..Default::default()
+        };
+        truth.spent[Spent::DCache as usize] = 400;
+        truth.spent[Spent::Fetch as usize] = 100;
+        (row, truth)
+    }
+
+    #[test]
+    fn a_stall_is_divided_among_its_culprits_by_the_most_that_each_may_take() {
+        let of = |accuracy: &Accuracy, cause| {
+            let at = CAUSES.iter().position(|c| *c == cause).expect("a cause");
+            accuracy.blame[at]
+        };
+        let mut accuracy = Accuracy::default();
+        // 500 * 500 / 1000 for each.
+        let (row, truth) = stalled(&[(Kind::DCache, 500.0), (Kind::Mispredict, 500.0)]);
+        accuracy.explain(&row, &truth, 1.0);
+        let dcache = of(&accuracy, Spent::DCache);
+        assert_eq!(
+            (dcache.blamed, dcache.real, dcache.both),
+            (250.0, 400.0, 250.0)
+        );
+        assert_eq!(dcache.precision().zip(dcache.recall()), Some((1.0, 0.625)));
+        let mispredict = of(&accuracy, Spent::Mispredict);
+        assert_eq!(
+            (mispredict.blamed, mispredict.precision()),
+            (250.0, Some(0.0))
+        );
+        assert_eq!(mispredict.recall(), None);
+        assert_eq!(of(&accuracy, Spent::Fetch).recall(), Some(0.0));
+        // Nothing is blamed where no culprit is named.
+        let (row, truth) = stalled(&[]);
+        accuracy.explain(&row, &truth, 1.0);
+        assert_eq!(of(&accuracy, Spent::DCache).recall(), Some(250.0 / 800.0));
+        assert_eq!(accuracy.explained.silent, 500.0);
+    }
 
     #[test]
     fn errors_fall_into_the_buckets_that_the_paper_describes() {

@@ -1,20 +1,22 @@
 //! DISE counters, their flags, and the journal that repairs them after a wrong path.
 
 use hps_sim_core::inst::reg;
+use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
+use serde::{Deserialize, Serialize};
 
 use crate::config::MAX_COUNTERS;
 use crate::flags::{overflow_bit, zero_bit};
 use crate::tables::Micro;
 
 /// State that a journal entry restores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Slot {
     Counter(u8),
     /// Latched counter `.1` of production `.0`.
     Latch(u8, u8),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Undo {
     seq: u64,
     slot: Slot,
@@ -83,6 +85,21 @@ impl Journal {
     }
 }
 
+/// The entries that are left, the oldest first.
+impl SaveState for Journal {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let left = (0..self.len).map(|position| self.ring[self.index(position)]);
+        save_value(&left.collect::<Vec<Undo>>(), to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        let left: Vec<Undo> = from.value()?;
+        (self.head, self.len) = (0, 0);
+        left.into_iter().for_each(|undo| self.push(undo));
+        Ok(())
+    }
+}
+
 /// The counters with their flags, and the values that expansions latched (`T.COUNT_N`).
 #[derive(Clone, Debug)]
 pub struct Counters {
@@ -93,6 +110,12 @@ pub struct Counters {
     latched: Vec<u32>,
     journal: Journal,
     repair: bool,
+}
+
+hps_sim_core::save_state! {
+    Counters {
+        values, flags, count: same, latched: each, journal, repair: skip,
+    }
 }
 
 /// Decisions with effects that can be in flight at once, at least: more than any machine's

@@ -27,6 +27,15 @@ pub type GuestRead<'a> = dyn FnMut(u64, &mut [u8]) -> bool + 'a;
 /// The consumer of a profile buffer, called when a handler executes `d_drain`.
 pub type Drain = Box<dyn FnMut(&mut dyn FnMut(u64, &mut [u8]) -> bool) + Send>;
 
+/// The consumer of an engine, which a clone does not have.
+struct Consumer(Option<Drain>);
+
+impl Clone for Consumer {
+    fn clone(&self) -> Self {
+        Consumer(None)
+    }
+}
+
 /// A set of entries of the pattern table.
 type EntrySet = BitArr!(for MAX_PATTERNS, in u32);
 
@@ -53,6 +62,9 @@ struct Rule {
 ///
 /// Statistics, and what is resident in tables that are too small, follow decode and are not
 /// undone by a squash.
+///
+/// The consumer of [`DiseEngine::set_drain`] stays with the original of a clone.
+#[derive(Clone)]
 pub struct DiseEngine {
     /// Static pattern, condition and production of each table entry, by priority.
     patterns: Vec<StaticPattern>,
@@ -70,13 +82,21 @@ pub struct DiseEngine {
     /// DISE registers that some `set_N` reads: a word, since decode asks for each instruction.
     registers_read: u32,
     stats: DiseStats,
-    drain: Option<Drain>,
+    drain: Consumer,
     /// Where the program's functions are entered.
     entries: Arc<Entries>,
     /// Tables of handlers for several contexts.
     context_tables: Option<ContextTables>,
     /// Another program than the first one of the run is on the context.
     is_off: bool,
+}
+
+hps_sim_core::save_state! {
+    DiseEngine {
+        patterns: skip, conditions: skip, owner: skip, replacing: skip, rules: skip, initial: skip,
+        counters, pattern_table, replacement_table, conditionals_table, config: same,
+        registers_read: skip, stats, drain: skip, entries: skip, context_tables: skip, is_off,
+    }
 }
 
 impl fmt::Debug for DiseEngine {
@@ -86,31 +106,6 @@ impl fmt::Debug for DiseEngine {
             .field("counters", &self.counters.values())
             .field("stats", &self.stats)
             .finish_non_exhaustive()
-    }
-}
-
-impl Clone for DiseEngine {
-    /// The consumer of [`DiseEngine::set_drain`] stays with the original.
-    fn clone(&self) -> Self {
-        DiseEngine {
-            patterns: self.patterns.clone(),
-            conditions: self.conditions,
-            owner: self.owner,
-            replacing: self.replacing,
-            rules: self.rules.clone(),
-            initial: self.initial.clone(),
-            counters: self.counters.clone(),
-            pattern_table: self.pattern_table.clone(),
-            replacement_table: self.replacement_table.clone(),
-            conditionals_table: self.conditionals_table.clone(),
-            config: self.config.clone(),
-            registers_read: self.registers_read,
-            stats: self.stats.clone(),
-            drain: None,
-            entries: Arc::clone(&self.entries),
-            context_tables: self.context_tables.clone(),
-            is_off: self.is_off,
-        }
     }
 }
 
@@ -162,7 +157,7 @@ impl DiseEngine {
             rules,
             initial: tables.initial.clone(),
             config: config.clone(),
-            drain: None,
+            drain: Consumer(None),
             entries: Arc::default(),
             context_tables: None,
             is_off: false,
@@ -241,7 +236,7 @@ impl DiseEngine {
 
     /// Attaches the consumer that `d_drain` calls. Without one a drain does nothing.
     pub fn set_drain(&mut self, drain: Drain) {
-        self.drain = Some(drain);
+        self.drain.0 = Some(drain);
     }
 
     /// Decode stall for table misses on the way to a decision on `mask`, in cycles.
@@ -331,7 +326,7 @@ impl DecodeEditor for DiseEngine {
     /// Counters and tables of its own, as they were when the tables had been loaded. `None` with handlers that have tables in
     /// memory for one context only ([`DiseEngine::set_context_tables`]).
     fn beside(&self, number: usize, regs: &mut [u64; reg::COUNT]) -> Option<Self> {
-        if self.drain.is_some() {
+        if self.drain.0.is_some() {
             return None;
         }
         if self.calls_handlers() {
@@ -435,7 +430,7 @@ impl DecodeEditor for DiseEngine {
     }
 
     fn drain(&mut self, read: &mut dyn FnMut(u64, &mut [u8]) -> bool) {
-        if let Some(consumer) = &mut self.drain {
+        if let Some(consumer) = &mut self.drain.0 {
             consumer(read);
         }
     }

@@ -16,6 +16,12 @@ pub struct Residency {
     all_fit: bool,
 }
 
+hps_sim_core::save_state! {
+    Residency {
+        sizes: same, resident, last_use: each, capacity: skip, used, clock, all_fit: skip,
+    }
+}
+
 impl Residency {
     /// A table of `capacity` entries for items of the given sizes.
     #[must_use]

@@ -1,6 +1,7 @@
 //! Sampled data references: a trace in bursts.
 
 use hps_profile::{HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile};
+use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 
 /// The order-sensitive digest of a sequence of references and terminators. Equal traces have equal
 /// digests, on any machine.
@@ -37,6 +38,30 @@ pub struct StreamRecorder {
     digest: TraceDigest,
     references: u64,
     terminators: u64,
+}
+
+impl SaveState for StreamRecorder {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let StreamRecorder {
+            analyzer,
+            digest,
+            references,
+            terminators,
+        } = self;
+        save_value(&(digest.0, references, terminators, analyzer), to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        let analyzer: Option<HotStreamAnalyzer>;
+        (self.digest.0, self.references, self.terminators, analyzer) = from.value()?;
+        let [was, is] = [&analyzer, &self.analyzer]
+            .map(|analyzer| analyzer.as_ref().map(HotStreamAnalyzer::config));
+        if was != is {
+            return Err(StateError::OtherShape("data streams have other settings"));
+        }
+        self.analyzer = analyzer;
+        Ok(())
+    }
 }
 
 impl StreamRecorder {

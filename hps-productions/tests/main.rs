@@ -13,4 +13,5 @@ mod sampling;
 mod schemes;
 mod software;
 mod software_pipeline;
+mod state;
 mod transparency;

@@ -74,6 +74,10 @@ pub enum LabError {
     #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Root(#[from] RootError),
+    /// A checkpoint cannot be written or read.
+    #[cfg(not(target_family = "wasm"))]
+    #[error(transparent)]
+    Checkpoint(#[from] crate::checkpoint::CheckpointsError),
     /// The program cannot be loaded, or does not fit into memory.
     #[error(transparent)]
     Load(#[from] LoadError),

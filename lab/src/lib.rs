@@ -2,6 +2,8 @@
 #![warn(missing_docs)]
 
 mod aggregating;
+#[cfg(not(target_family = "wasm"))]
+pub mod checkpoint;
 mod collecting;
 pub mod counted;
 mod end;

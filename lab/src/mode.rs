@@ -17,6 +17,7 @@ use crate::lab::Lab;
 use crate::loops::{Attach, Core, FunctionalLoop, SampledLoop, TimedLoop};
 use crate::machine::{TimedMachine, check_core};
 use crate::processes::{functional, timed};
+use crate::program::Expected;
 use crate::provenance::{MachineProvenance, Provenance};
 use crate::ran::{Ran, Timing, Units};
 use crate::region::Region;
@@ -133,7 +134,26 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
         let mut machine = Machine::with_editor(process, editor);
         let start = Stopwatch::start();
         let stop = run(&mut machine, &mut probe, limit);
-        Ok(Ran {
+        Ok(Ran::of_machine(
+            machine,
+            probe,
+            (stop, start),
+            provenance,
+            expected,
+        ))
+    }
+}
+
+impl<E: DecodeEditor, P> Ran<E, P> {
+    /// The results of a functional run.
+    pub(crate) fn of_machine(
+        machine: Machine<E>,
+        probe: P,
+        (stop, start): (Stop, Stopwatch),
+        provenance: Provenance,
+        expected: Option<Expected>,
+    ) -> Self {
+        Ran {
             stop,
             host_seconds: start.seconds(),
             retired: machine.retired,
@@ -143,7 +163,7 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
             timing: (),
             provenance,
             expected,
-        })
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use hps_sim_core::editor::{DecodeEditor, Interruptible};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::DuplicateError;
 use hps_sim_core::process::Process;
+use hps_sim_core::state::StateError;
 use serde::{Deserialize, Serialize};
 
 use crate::by_cycle::{Chip, NotTogether};
@@ -121,6 +122,15 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
         both!(self, core => core.stats())
     }
 
+    /// Instructions of the program that have committed, on all processors.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        match self {
+            EitherCore::Cycle(core) => core.instructions(),
+            EitherCore::Instruction(core) => core.stats().commit_program_instructions,
+        }
+    }
+
     /// The program. Its registers are those behind what has been executed, which in a cycle-driven core is more
     /// than has committed.
     #[must_use]
@@ -148,6 +158,26 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     /// Sets a DISE register from outside, between two instructions of the program.
     pub fn set_dise_register(&mut self, register: u8, value: u64) {
         both!(self, core => core.set_dise_register(register, value));
+    }
+
+    /// Everything between two runs but processes, editors and probes, as bytes: [`Chip::save_state`].
+    #[must_use]
+    pub fn save_state(&self) -> Vec<u8> {
+        both!(self, core => core.save_state())
+    }
+
+    /// Takes over what [`save_state`](Self::save_state) gave: [`Chip::restore_state`].
+    ///
+    /// # Errors
+    /// [`StateError`]; the core is of no use then.
+    pub fn restore_state(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        both!(self, core => core.restore_state(bytes))
+    }
+
+    /// Process, editor and probe of each context, to be saved or restored between two runs. The first process has the
+    /// guest.
+    pub fn contexts_mut(&mut self) -> Vec<(&mut Process, &mut E, &mut P)> {
+        both!(self, core => core.contexts_mut())
     }
 
     /// Slots by owner, but for those that a run at its limit has left open in its last cycle.

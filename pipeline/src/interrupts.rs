@@ -40,12 +40,13 @@ mod lines;
 pub(crate) use lines::{Lines, set_registers};
 
 use hps_sim_core::process::layout;
+use serde::{Deserialize, Serialize};
 
 use crate::config::InterruptConfig;
 use crate::pmu::{Pmu, Readings};
 
 /// An interrupt that was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// The number of its source.
     pub source: usize,
@@ -62,7 +63,7 @@ pub struct Taken {
 }
 
 /// Counters of interrupts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterruptStats {
     /// Interrupts taken.
     pub taken_events: u64,
@@ -71,6 +72,8 @@ pub struct InterruptStats {
     /// Cycles from taking an interrupt to the commit of its handler's `d_ret`, over all that returned.
     pub handled_cycles: u64,
 }
+
+hps_sim_core::save_values!(InterruptStats);
 
 /// Why a core cannot take such interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,6 +102,13 @@ pub struct Interrupts {
     in_handler: Option<u64>,
     stats: InterruptStats,
     log: Option<Vec<Taken>>,
+}
+
+hps_sim_core::save_state! {
+    Interrupts {
+        recognition_cycles: skip, entry_cycles: skip, return_cycles: skip, handler: same, pmu,
+        in_handler, stats, log,
+    }
 }
 
 impl Interrupts {

@@ -171,6 +171,25 @@ impl StaticScheduler {
         let mut state = State::new(self);
         (0..block.len()).map(|at| state.issue(block, at)).collect()
     }
+
+    /// Cycles at the head of the instructions of a block behind another block, whose results and units they may wait
+    /// for. `jumps`: control comes by a transfer that is taken, so that nothing issues beside the block before.
+    #[must_use]
+    pub fn head_cycles_behind(&self, before: &[Placed], jumps: bool, block: &[Placed]) -> Vec<u32> {
+        let both = [before, block].concat();
+        let mut state = State::new(self);
+        for at in 0..before.len() {
+            state.issue(&both, at);
+        }
+        if jumps {
+            state.in_cycle = self.width;
+            state.group = Group::default();
+        }
+        let places = before.len()..both.len();
+        places
+            .map(|at| state.issue(&both, at).head_cycles)
+            .collect()
+    }
 }
 
 /// State of issue up to an instruction of a block.

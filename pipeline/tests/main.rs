@@ -18,4 +18,5 @@ mod observed;
 mod probes;
 mod relayout;
 mod sampled;
+mod state;
 mod static_schedule;

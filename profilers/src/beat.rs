@@ -17,11 +17,12 @@ use hps_sim_core::interpreted::{Interpreted, Names, Reader, Store, Turn};
 use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::Probe;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::readers::Readers;
 
 /// A static instruction: its address and its position in an expansion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
     /// Address, that of the trigger inside an expansion.
     pub pc: u64,
@@ -41,7 +42,7 @@ impl Key {
 }
 
 /// An instruction that has committed or trapped, and what happened to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
     /// Which.
     pub key: Key,
@@ -50,6 +51,8 @@ pub struct Past {
     /// Events of the instruction.
     pub events: EventSet,
 }
+
+hps_sim_core::save_values!(Key, Past);
 
 /// A turn of an interpreter, with the number of instructions of the group that commit in front of it.
 pub type Turned = (usize, Turn);
@@ -266,7 +269,7 @@ impl<O: Observer> Observer for Option<O> {
 }
 
 /// The programs of a run that an observer sees beats of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Followed {
     /// The one with this number.
     One(u32),
@@ -286,6 +289,12 @@ pub struct Beats<O> {
     readers: Readers,
 }
 
+hps_sim_core::save_state! {
+    impl[O: hps_sim_core::state::SaveState] Beats<O> {
+        observer, followed: same, contexts: list, here, readers,
+    }
+}
+
 /// The parts of the next beat of a context.
 #[derive(Clone, Debug, Default)]
 struct Parts {
@@ -300,6 +309,10 @@ struct Parts {
     program: u32,
     /// `last` of other programs that are followed, by their numbers.
     others: FxHashMap<u32, Past>,
+}
+
+hps_sim_core::save_state! {
+    Parts { idle, group, squashes, turns, turns_of, last, program, others }
 }
 
 impl<O: Observer> Beats<O> {

@@ -23,6 +23,7 @@ use hps_sim_core::inst::OpClass;
 use hps_sim_core::interpreted::PathId;
 use hps_sim_core::symbols::{CodeWatch, Entries};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 use children::Children;
 use follow::Parked;
@@ -38,8 +39,10 @@ pub use units::ContextUnits;
 pub(crate) use units::{Code, Place, UnitCounter};
 
 /// A calling context, as a place in a [`ContextTree`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(u32);
+
+hps_sim_core::save_values!(NodeId);
 
 impl NodeId {
     /// The context in which the program begins.
@@ -59,7 +62,7 @@ impl NodeId {
 }
 
 /// How a context was entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Entered {
     /// The program begins in it.
     Begin,
@@ -88,7 +91,7 @@ impl Entered {
 }
 
 /// A calling context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// The context around it; of the root, itself.
     pub parent: NodeId,
@@ -131,6 +134,13 @@ pub struct ContextTree {
     parked: Parked,
     /// Contexts by the context of a loop before a turn of its interpreter, and the paths of the turn.
     interpreted: FxHashMap<(NodeId, PathId, PathId), NodeId>,
+}
+
+hps_sim_core::save_state! {
+    ContextTree {
+        nodes, children, stack, functions: skip, watch: skip, handlers, here, expected, loaded,
+        thread, first_thread, others, parked, interpreted,
+    }
 }
 
 impl ContextTree {

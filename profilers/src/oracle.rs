@@ -22,6 +22,7 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::interpreted::Interpreted;
 use hps_sim_core::symbols::{CodeWatch, Entries};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use crate::beat::{Beat, Key, Observer, Past, Turns, key_of};
 use crate::contexts::{Code, ContextTree, ContextUnits, NodeId, Place, UnitCounter};
@@ -30,7 +31,7 @@ use crate::table::{Hot, HotTable};
 use crate::views::FunctionMap;
 
 /// Use of a cycle of an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Spent {
     /// The instruction committed.
     Computing,
@@ -45,7 +46,7 @@ pub enum Spent {
 }
 
 /// Why an instruction flushes the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Flush {
     /// Mispredicted control transfer.
     Misprediction,
@@ -161,7 +162,7 @@ pub fn units_per_cycle(commit_width: u64) -> u64 {
 }
 
 /// Key of a row of the oracle: an instruction, in a calling context if these are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RowKey {
     /// The calling context; [`NodeId::ROOT`] unless rows of each are kept.
     pub node: NodeId,
@@ -283,8 +284,16 @@ pub struct Oracle {
     here: usize,
 }
 
+hps_sim_core::save_state! {
+    Oracle {
+        units: same, shares: skip, charge: skip, keeps_contexts: same, keeps_rows_of_contexts: same,
+        table, rows, contexts, context_units, cycles, idle_cycles, other_cycles, commits, at,
+        others, here,
+    }
+}
+
 /// Where a hardware context stands.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Standing {
     /// The row of the instruction that committed or trapped last, and where it ran.
     last: Option<(u32, Place)>,
@@ -296,6 +305,8 @@ struct Standing {
     /// The thread of the last commit; 0: none yet.
     thread: u32,
 }
+
+hps_sim_core::save_values!(Standing);
 
 impl Standing {
     const BEGIN: Standing = Standing {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::beat::{Beat, Observer};
 use crate::oracle::{ExactProfile, Oracle};
 use hps_pipeline::core::TrapTaken;
+use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 
 /// Makes the oracle of the program of a number.
 type Make = Arc<dyn Fn(u32) -> Oracle + Send + Sync>;
@@ -22,6 +23,35 @@ pub struct Programs {
     context: usize,
     /// Where each oracle has been told that it is.
     contexts: Vec<usize>,
+}
+
+impl SaveState for Programs {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let Programs {
+            make: _,
+            all,
+            here,
+            context,
+            contexts,
+        } = self;
+        let are_there: Vec<bool> = all.iter().map(Option::is_some).collect();
+        save_value(&(here, context, contexts, are_there), to);
+        all.iter().flatten().for_each(|oracle| oracle.save_to(to));
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        let are_there: Vec<bool>;
+        (self.here, self.context, self.contexts, are_there) = from.value()?;
+        self.all.clear();
+        for (program, is_there) in (1..).zip(are_there) {
+            let mut oracle = is_there.then(|| Box::new((self.make)(program)));
+            if let Some(oracle) = &mut oracle {
+                oracle.restore_from(from)?;
+            }
+            self.all.push(oracle);
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Programs {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hps_sim_core::interpreted::{Interpreted, Names, Reader};
+use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
 
 /// Makes the reader of the program of a number.
@@ -22,6 +23,23 @@ impl fmt::Debug for Readers {
         f.debug_struct("Readers")
             .field("all", &self.all)
             .finish_non_exhaustive()
+    }
+}
+
+/// Readers are made again, and take their states.
+impl SaveState for Readers {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let Readers { make: _, all } = self;
+        let mut programs: Vec<u32> = all.keys().copied().collect();
+        programs.sort_unstable();
+        save_value(&programs, to);
+        programs.iter().for_each(|program| all[program].save_to(to));
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        let programs: Vec<u32> = from.value()?;
+        let mut programs = programs.into_iter();
+        programs.try_for_each(|program| self.of(program).restore_from(from))
     }
 }
 

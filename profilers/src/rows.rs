@@ -3,6 +3,7 @@
 use hps_pipeline::core::{EventSet, Origin};
 use hps_sim_core::ids::DisePc;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::beat::Key;
 use crate::contexts::NodeId;
@@ -18,7 +19,7 @@ const PLACES: usize = 1 << (LINE_SHIFT - 1);
 const NO_CELL: u32 = u32::MAX;
 
 /// A row while the run goes on. Programs that recurse have tens of millions: 40 bytes each.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Live {
     pc: u64,
     node: NodeId,
@@ -66,6 +67,8 @@ pub(crate) struct Rows {
     /// Rows of instructions of expansions, and of those at odd addresses.
     others: FxHashMap<RowKey, u32>,
 }
+
+hps_sim_core::save_state! { Rows { all, cells, lines, rows_of, last, others } }
 
 impl Rows {
     pub fn new() -> Self {

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use hps_pipeline::core::{Cause, EventSet, State};
+use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
 
 use crate::beat::{Beat, Key, Observer};
@@ -30,6 +31,8 @@ pub struct Credits {
     /// Samples that were not taken since the one before was still under way.
     pub collided: u64,
 }
+
+hps_sim_core::save_state! { Credits { units_per_sample: same, weights, credited, lost, collided } }
 
 impl Credits {
     /// Credits a whole sample to an instruction.
@@ -82,6 +85,27 @@ struct Sampler {
     credits: Credits,
 }
 
+impl SaveState for Sampler {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let Sampler {
+            policy,
+            schedule,
+            credits,
+        } = self;
+        save_value(policy.name(), to);
+        policy.save_to(to);
+        schedule.save_to(to);
+        credits.save_to(to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        from.expect(&self.policy.name().to_owned(), "another profiler sampled")?;
+        self.policy.restore_from(from)?;
+        self.schedule.restore_from(from)?;
+        self.credits.restore_from(from)
+    }
+}
+
 /// Results of a sampler.
 #[derive(Debug)]
 pub struct Sampled {
@@ -130,6 +154,34 @@ pub struct Samplers {
     fresh: Vec<Box<dyn Policy>>,
 }
 
+impl SaveState for Samplers {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let Samplers {
+            units: _,
+            periods: _,
+            now,
+            here,
+            others,
+            fresh: _,
+        } = self;
+        save_value(&(here, others.len()), to);
+        now.save_to(to);
+        others.iter().for_each(|bench| bench.save_to(to));
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        let (here, contexts): (usize, usize) = from.value()?;
+        self.now.restore_from(from)?;
+        (self.here, self.others) = (here, Vec::new());
+        for context in 0..contexts {
+            let mut bench = self.bench_beside(context);
+            bench.restore_from(from)?;
+            self.others.push(bench);
+        }
+        Ok(())
+    }
+}
+
 /// The samplers of one hardware context.
 #[derive(Default)]
 struct Bench {
@@ -142,6 +194,8 @@ struct Bench {
     counting: Vec<usize>,
     watching: Vec<usize>,
 }
+
+hps_sim_core::save_state! { Bench { all: each, due, waiting, counting: skip, watching: skip } }
 
 impl Samplers {
     /// An empty list, for a machine with this commit width.
@@ -191,6 +245,14 @@ impl Samplers {
             }
         }
         sampled
+    }
+
+    /// The samplers of a context that had none yet; none of the context whose beats come now.
+    fn bench_beside(&self, context: usize) -> Bench {
+        match context == self.here {
+            true => Bench::default(),
+            false => self.bench_of(context),
+        }
     }
 
     /// The samplers of a context that had none yet.
@@ -307,10 +369,7 @@ impl Observer for Samplers {
 
     fn turn_to(&mut self, context: usize) {
         for number in self.others.len()..=context.max(self.here) {
-            let bench = match number == self.here {
-                true => Bench::default(),
-                false => self.bench_of(number),
-            };
+            let bench = self.bench_beside(number);
             self.others.push(bench);
         }
         std::mem::swap(&mut self.now, &mut self.others[self.here]);

@@ -2,9 +2,10 @@
 
 use hps_pipeline::core::{Commit, EventSet, Origin};
 use hps_sim_core::random::Random;
+use serde::{Deserialize, Serialize};
 
 /// Unit that a period counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Unit {
     /// Cycles.
     Cycles,
@@ -15,7 +16,7 @@ pub enum Unit {
 }
 
 /// How periods vary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Spread {
     /// Each is as long as the one before.
     Fixed,
@@ -29,7 +30,7 @@ pub enum Spread {
 }
 
 /// A period of sampling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Period {
     /// Mean length.
     pub mean: u64,
@@ -40,6 +41,8 @@ pub struct Period {
     /// Where the first sample lies: this many units before the end of the first period, less than the mean.
     pub phase: u64,
 }
+
+hps_sim_core::save_values!(Period);
 
 impl Period {
     /// A fixed period of cycles, the first sample at its end.
@@ -115,6 +118,8 @@ pub struct Schedule {
     /// The next sample is taken in this cycle, if that is known.
     due: u64,
 }
+
+hps_sim_core::save_state! { Schedule { period, random, left, due } }
 
 /// The cycle of a sample that is not known yet.
 pub const NOT_DUE: u64 = u64::MAX;

@@ -1,7 +1,9 @@
 //! Counts of the oracle for each static instruction, found by address in a few host instructions.
 
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::beat::Key;
 use crate::contexts::{Code, NodeId};
@@ -12,7 +14,7 @@ const PAGE_SHIFT: u32 = 12;
 const PLACES: usize = 1 << (PAGE_SHIFT - 1);
 
 /// The counts of an instruction in the calling context where it ran last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Hot {
     /// Row in that context; [`Hot::NO_ROW`]: the instruction has not run yet.
     pub row: u32,
@@ -52,6 +54,41 @@ pub(crate) struct HotTable {
     last_page: (u64, usize),
     /// Instructions of expansions, and those at odd addresses.
     others: FxHashMap<Key, Hot>,
+}
+
+/// Of each page the instructions that have run.
+impl SaveState for HotTable {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let HotTable {
+            numbers,
+            pages,
+            last_page,
+            others,
+        } = self;
+        numbers.save_to(to);
+        let ran = |page: &[Hot; PLACES]| -> Vec<(u16, Hot)> {
+            let places = (0..).zip(page.iter().copied());
+            places.filter(|(_, hot)| *hot != Hot::EMPTY).collect()
+        };
+        let pages: Vec<_> = pages.iter().map(|page| ran(page)).collect();
+        save_value(&pages, to);
+        last_page.save_to(to);
+        others.save_to(to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        self.numbers.restore_from(from)?;
+        self.pages.clear();
+        for ran in from.value::<Vec<Vec<(u16, Hot)>>>()? {
+            let mut page = Box::new([Hot::EMPTY; PLACES]);
+            for (at, hot) in ran {
+                *page.get_mut(usize::from(at)).ok_or(StateError::Malformed)? = hot;
+            }
+            self.pages.push(page);
+        }
+        self.last_page.restore_from(from)?;
+        self.others.restore_from(from)
+    }
 }
 
 impl HotTable {

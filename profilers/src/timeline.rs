@@ -27,6 +27,8 @@ pub struct Interval {
     pub functions: FxHashMap<u64, u64>,
 }
 
+hps_sim_core::save_state! { Interval { states, commits, functions } }
+
 impl Interval {
     /// All cycles of it.
     #[must_use]
@@ -54,6 +56,12 @@ pub struct Timeline {
     last: (u64, Range<u64>),
     interval_cycles: u64,
     intervals: Vec<Interval>,
+}
+
+hps_sim_core::save_state! {
+    Timeline {
+        functions: skip, watch: skip, last, interval_cycles, intervals: list,
+    }
 }
 
 /// Stands for the entry of code outside of all functions.

@@ -8,6 +8,7 @@ mod brute_force;
 mod contexts;
 mod hand_made;
 mod policies;
+mod state;
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore, Finished};

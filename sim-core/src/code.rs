@@ -5,6 +5,7 @@
 //! both are decided once per address (design decision 3).
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::bus::MemFault;
 use crate::editor::DecodeEditor;
@@ -13,6 +14,7 @@ use crate::inst::{Inst, Op, OpClass};
 use crate::isa::Isa;
 use crate::memory::Memory;
 use crate::process::layout;
+use crate::state::{SaveState, Saved, StateError, save_value};
 use crate::trap::{Trap, TrapCause};
 
 /// log2 of the bytes in a page.
@@ -239,6 +241,46 @@ impl CodeCache {
     }
 }
 
+/// All that has been decoded is saved, since memory may say something else by now: a program that writes code has the old
+/// one until it says that it has done so. The notes of the owner are not saved.
+impl SaveState for CodeCache {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        save_value(&(self.epoch, self.generation, self.touches), to);
+        let decoded: Vec<_> = self
+            .numbers
+            .iter()
+            .zip(&self.pages)
+            .map(|(number, slots)| {
+                let slots = (0_u16..).zip(slots.iter());
+                let slots = slots.filter(|(_, slot)| slot.inst.len != 0);
+                let slots: Vec<_> = slots.map(|(at, slot)| (at, slot.inst, slot.mask)).collect();
+                (*number, slots)
+            })
+            .collect();
+        save_value(&decoded, to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        self.clear();
+        (self.epoch, self.generation) = from.value()?;
+        from.expect(&self.touches, "prefetches that access the cache")?;
+        for (number, slots) in from.value::<Vec<(usize, Vec<(u16, Inst, u32)>)>>()? {
+            let pc = (number as u64) << PAGE_SHIFT;
+            let page = self.page(pc).map_err(|_| StateError::Malformed)?;
+            for (at, inst, mask) in slots {
+                let slot = self.pages[page].get_mut(usize::from(at));
+                let slot = slot.ok_or(StateError::Malformed)?;
+                *slot = Slot {
+                    inst,
+                    mask,
+                    note: 0,
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
 /// DISE operations exist in guest memory only inside handlers.
 fn needs_handler(inst: &Inst) -> bool {
     matches!(
@@ -267,7 +309,7 @@ pub fn trap_at(mem: &Memory, isa: Isa, pc: u64, cause: TrapCause) -> Trap {
 
 /// Where a handler returns to: the position behind the call in the sequence of a trigger, or the
 /// program's instruction that an interrupt kept waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandlerLink {
     /// The trigger, or the interrupted instruction.
     pub pc: u64,

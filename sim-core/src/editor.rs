@@ -15,6 +15,8 @@
 //! address. The program goes on to see its original addresses, in links, in signal frames and in what
 //! it computes from its program counter; [`transfer`] is where the two meet.
 
+use serde::{Deserialize, Serialize};
+
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, OpClass, reg};
 use crate::process::layout;
@@ -211,7 +213,7 @@ pub fn transfer<E: DecodeEditor>(
 }
 
 /// No editor.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct NoEditor;
 
 impl DecodeEditor for NoEditor {

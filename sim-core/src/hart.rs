@@ -1,5 +1,7 @@
 //! Architectural state of one hardware context.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::DisePc;
 use crate::inst::reg;
 
@@ -7,7 +9,7 @@ use crate::inst::reg;
 pub const NO_RESERVATION: u64 = u64::MAX;
 
 /// What the counter CSRs read. The machine fills it in before a CSR instruction executes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestCounters {
     /// `cycle`: simulated cycles (in a functional run: retired instructions).
     pub cycle: u64,
@@ -59,10 +61,11 @@ impl GuestCounters {
 }
 
 /// Registers and control state of one hardware context.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hart {
     /// Integer, floating-point and DISE registers, numbered as in [`reg`].
     /// `r[reg::ZERO]` is always zero; `r[reg::SINK]` is never read.
+    #[serde(with = "crate::checkpoint::array")]
     pub r: [u64; reg::COUNT],
     /// The next instruction.
     pub pc: u64,

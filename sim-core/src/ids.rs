@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -46,7 +48,7 @@ id_type! {
 /// Together with the [`Pc`] of the trigger it names every dynamic instruction (`PC:DISEPC`,
 /// DISE, ISCA 2003). The production number is part of it so that a restart in the middle of a
 /// sequence selects the same sequence again without evaluating conditionals a second time.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DisePc(u16);
 
 impl DisePc {

@@ -1,5 +1,7 @@
 //! `Inst`: one static instruction, decoded once per address, the same shape for every ISA.
 
+use serde::{Deserialize, Serialize};
+
 use crate::alpha::LITERAL;
 use crate::alpha::simple::simplified;
 use crate::isa::Isa;
@@ -80,7 +82,7 @@ pub mod reg {
 pub const CACHE_BLOCK_BYTES: u64 = 64;
 
 /// What an instruction is to the machine: which unit runs it, and how it changes control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum OpClass {
     /// Not an instruction. Raises an illegal-instruction trap when it commits.
@@ -262,7 +264,7 @@ impl Logic {
 ///   Alpha's conditional moves);
 /// - direct control transfers go to `pc + imm`;
 /// - the rounding mode of a floating-point instruction, and the number of a CSR, lie in `imm`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Inst {
     /// Immediate, sign extended.

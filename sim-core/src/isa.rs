@@ -1,11 +1,13 @@
 //! The instruction sets, as one interface: what code that serves both of them asks for.
 
+use serde::{Deserialize, Serialize};
+
 use crate::asm::{AsmError, OperandHook};
 use crate::inst::{Inst, OpClass};
 use crate::{alpha, riscv};
 
 /// Instruction set and system call interface of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Isa {
     /// RV64GC under Linux.
     Riscv64,

@@ -10,7 +10,10 @@
 
 mod fast;
 mod fork;
+mod saved;
 mod spaces;
+
+use serde::{Deserialize, Serialize};
 
 use crate::code::{CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
 use crate::editor::{self, DecodeEditor, NoEditor, laid};
@@ -30,7 +33,7 @@ pub use self::fork::Fork;
 use self::spaces::Spaces;
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stop {
     /// The program ended with this exit code.
     Exit(i32),
@@ -54,7 +57,7 @@ impl Stop {
 }
 
 /// How many instructions a machine has retired, by origin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RetiredCounts {
     /// Instructions of the program.
     pub program: u64,

@@ -3,6 +3,8 @@
 //! The enum and the facts about each operation are generated from the table in
 //! `riscv::table`, to which `alpha::table` adds its rows.
 
+use serde::{Deserialize, Serialize};
+
 use crate::inst::OpClass;
 use crate::isa::Isa;
 use crate::riscv::table::for_each_op;
@@ -27,7 +29,8 @@ macro_rules! define_ops {
         /// An operation.
         // Meanings name ranges of bits, such as `rs2[5:0]`, which are no links.
         #[allow(rustdoc::broken_intra_doc_links)]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(into = "u16", try_from = "u16")]
         #[repr(u16)]
         pub enum Op {
             $(
@@ -56,6 +59,21 @@ macro_rules! define_ops {
 }
 
 for_each_op!(define_ops);
+
+impl From<Op> for u16 {
+    fn from(op: Op) -> u16 {
+        op as u16
+    }
+}
+
+impl TryFrom<u16> for Op {
+    type Error = &'static str;
+
+    fn try_from(number: u16) -> Result<Op, Self::Error> {
+        let op = Op::ALL.get(usize::from(number));
+        op.copied().ok_or("no operation has this number")
+    }
+}
 
 /// Defines `STARTS` and `CANDIDATES`, made at compile time: list `b` of the operations for which
 /// `$in_bucket(info, b)` holds is `STARTS[b]..STARTS[b + 1]` of `CANDIDATES`.

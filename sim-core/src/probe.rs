@@ -4,6 +4,8 @@
 //! constant, so that what a probe does not ask for costs nothing, and a probe has no way to
 //! change the machine.
 
+use serde::{Deserialize, Serialize};
+
 use crate::hart::Hart;
 use crate::ids::DisePc;
 use crate::inst::{Inst, OpClass};
@@ -118,7 +120,7 @@ pub trait Probe {
 }
 
 /// No probe.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct NoProbe;
 
 impl Probe for NoProbe {

@@ -4,10 +4,12 @@
 ///
 /// Guests see it through `getrandom`, `/dev/urandom` and `AT_RANDOM`, and periods of samplers and counters are drawn
 /// from it; it is no secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Random {
     state: u64,
 }
+
+crate::save_state! { Random { state } }
 
 /// What the state goes on by from one number to the next.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

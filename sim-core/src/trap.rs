@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Why an instruction could not complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TrapCause {
     /// The bytes at the program counter are no instruction of the ISA.
     IllegalInstruction,
@@ -55,7 +57,7 @@ pub enum TrapCause {
 }
 
 /// A guest fault: what, where, and the bytes of the instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trap {
     /// What went wrong.
     pub cause: TrapCause,

@@ -18,7 +18,9 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Options that `-h` leaves to `--help`.
-const RARE: [&str; 54] = [
+const RARE: [&str; 56] = [
+    "checkpoint_every",
+    "checkpoints",
     // Surroundings that few programs need.
     "cwd",
     "no_files",

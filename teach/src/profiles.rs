@@ -346,6 +346,8 @@ struct Noting {
     due: u64,
 }
 
+hps_sim_core::save_state! { Noting { policy, marks: skip, due } }
+
 impl Noting {
     /// Lets the policy credit, and notes what it credited.
     fn note<T>(

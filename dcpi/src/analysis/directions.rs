@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 use hps_sim_core::cfg::{Cfg, EdgeKind};
 
 use super::equivalence::Classes;
-use super::frequency::{Confidence, Estimate};
+use super::frequency::Estimate;
 use crate::samples::Counts;
 
 /// The share of an edge among the edges out of its block.
@@ -81,15 +81,6 @@ pub fn shares(cfg: &Cfg, counts: &Counts) -> Vec<Share> {
     found
 }
 
-/// Standard deviation of the logarithm of an estimate of samples of instructions, by its confidence.
-fn deviation(confidence: Confidence) -> f64 {
-    match confidence {
-        Confidence::High => 0.05,
-        Confidence::Medium => 0.1,
-        Confidence::Low => 0.4,
-    }
-}
-
 /// Least deviation of a share: the head of the queue is not quite independent of where a branch leads.
 const LEAST_DEVIATION: f64 = 0.02;
 
@@ -142,10 +133,7 @@ pub fn agree(cfg: &Cfg, classes: &Classes, shares: &[Share], known: &mut [Option
         let (block, edge) = (classes.of_block[edge.from], classes.of_edge[share.edge]);
         if share.samples == 0 {
             // The edge may have run too rarely to be sampled.
-            known[edge].get_or_insert(Estimate {
-                frequency: 0.0,
-                confidence: Confidence::Low,
-            });
+            known[edge].get_or_insert(Estimate::new(0.0, 1.0));
             continue;
         }
         let least = LEAST_DEVIATION * LEAST_DEVIATION;
@@ -167,7 +155,7 @@ pub fn agree(cfg: &Cfg, classes: &Classes, shares: &[Share], known: &mut [Option
         offers.extend(own.map(|e| Offer {
             class,
             frequency: e.frequency,
-            variance: deviation(e.confidence).powi(2),
+            variance: e.deviation * e.deviation,
         }));
     }
     // The shortest ways from classes with estimates of their own, variances being lengths.
@@ -176,10 +164,8 @@ pub fn agree(cfg: &Cfg, classes: &Classes, shares: &[Share], known: &mut [Option
         if std::mem::replace(&mut is_settled[offer.class], true) {
             continue;
         }
-        known[offer.class] = Some(Estimate {
-            frequency: offer.frequency,
-            confidence: confidence(offer.variance),
-        });
+        let settled = Estimate::new(offer.frequency, offer.variance.sqrt());
+        known[offer.class] = Some(settled);
         let ties = ties[offer.class].iter();
         offers.extend(ties.filter(|tie| !is_settled[tie.to]).map(|tie| Offer {
             class: tie.to,
@@ -189,22 +175,15 @@ pub fn agree(cfg: &Cfg, classes: &Classes, shares: &[Share], known: &mut [Option
     }
 }
 
-/// How far an estimate of a variance can be trusted.
-fn confidence(variance: f64) -> Confidence {
-    let all = [Confidence::High, Confidence::Medium];
-    let within = |confidence: &Confidence| variance <= 1.5 * deviation(*confidence).powi(2);
-    all.into_iter().find(within).unwrap_or(Confidence::Low)
-}
-
 #[cfg(test)]
 mod tests {
     use hps_sim_core::cfg::Cfg;
     use hps_sim_core::random::Random;
 
-    use super::{Share, agree, deviation, shares};
+    use super::{Share, agree, shares};
     use crate::analysis::equivalence::Classes;
     use crate::analysis::flow::tests::{graphs, walk};
-    use crate::analysis::frequency::{Confidence, Estimate};
+    use crate::analysis::frequency::Estimate;
     use crate::samples::{Counts, Range};
 
     /// Edge samples of all executions of edges.
@@ -232,10 +211,7 @@ mod tests {
             let (blocks, edges) = walk(&cfg, &mut random);
             let classes = Classes::of(&cfg);
             let mut known = vec![None; classes.count];
-            known[classes.of_block[0]] = Some(Estimate {
-                frequency: blocks[0],
-                confidence: Confidence::High,
-            });
+            known[classes.of_block[0]] = Some(Estimate::new(blocks[0], 0.05));
             agree(
                 &cfg,
                 &classes,
@@ -262,11 +238,9 @@ mod tests {
             let classes = Classes::of(&cfg);
             let known: Vec<Option<Estimate>> = (0..classes.count)
                 .map(|_| {
-                    let confidence = [Confidence::Low, Confidence::Medium, Confidence::High];
-                    (random.below(3) > 0).then(|| Estimate {
-                        frequency: random.below(1000) as f64,
-                        confidence: confidence[random.below(3) as usize],
-                    })
+                    let deviation = [0.05, 0.1, 0.4][random.below(3) as usize];
+                    (random.below(3) > 0)
+                        .then(|| Estimate::new(random.below(1000) as f64, deviation))
                 })
                 .collect();
             let shares = shares(&cfg, &counts(&cfg, &edges));
@@ -281,14 +255,12 @@ mod tests {
                     "what is known stays known"
                 );
                 let own = before.filter(|e| e.frequency > 0.0);
-                let own = own.map(|e| deviation(e.confidence).powi(2));
+                let own = own.map(|e| e.deviation * e.deviation);
                 if own == Some(variances[class]) {
                     assert_eq!(before, after, "nothing is better than its own");
                 } else if variances[class].is_finite() {
-                    assert_eq!(
-                        after.map(|e| e.confidence),
-                        Some(super::confidence(variances[class]))
-                    );
+                    let deviation = after.map_or(f64::NAN, |e| e.deviation);
+                    assert!((deviation - variances[class].sqrt()).abs() < 1e-12);
                     moved += 1;
                 }
             }
@@ -304,7 +276,7 @@ mod tests {
         known: &[Option<Estimate>],
     ) -> Vec<f64> {
         let of = |e: &Option<Estimate>| match e.filter(|e| e.frequency > 0.0) {
-            Some(e) => deviation(e.confidence).powi(2),
+            Some(e) => e.deviation * e.deviation,
             None => f64::INFINITY,
         };
         let mut variances: Vec<f64> = known.iter().map(of).collect();

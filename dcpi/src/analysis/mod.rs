@@ -4,8 +4,9 @@
 //! | --- | --- |
 //! | `equivalence` | classes of blocks and edges that run equally often |
 //! | `frequency` | the estimate of a class from its samples, with a confidence |
+//! | `minimums` | minimum head times behind each block that leads to another |
 //! | `directions` | estimates that agree with the shares of edges in edge samples |
-//! | `flow` | estimates of classes without samples, by flow constraints |
+//! | `flow` | the estimates of least variance, by flow constraints |
 //! | `procedure` | a procedure by instruction: all of it put together |
 //! | `costs` | how long at most what may delay an instruction takes on a machine |
 //! | `definitions` | who may have written what an instruction reads |
@@ -19,6 +20,7 @@ pub mod directions;
 pub mod equivalence;
 pub mod flow;
 pub mod frequency;
+mod minimums;
 mod procedure;
 mod summary;
 

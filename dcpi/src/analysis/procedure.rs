@@ -2,7 +2,7 @@
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::static_schedule::{NotInOrder, Slotted, StaticScheduler};
-use hps_sim_core::cfg::{Cfg, Code, EdgeKind};
+use hps_sim_core::cfg::{Cfg, Code};
 use hps_sim_core::symbols::Function;
 
 use super::costs::Costs;
@@ -11,6 +11,7 @@ use super::directions::{agree, shares};
 use super::equivalence::Classes;
 use super::flow::propagate;
 use super::frequency::{Estimate, Point, Rules, estimate};
+use super::minimums::Minimums;
 use crate::samples::{Event, Samples};
 
 /// Inputs of the analysis of a program beside samples.
@@ -73,6 +74,9 @@ pub struct Procedure {
 /// Dynamic stalls shorter than this share of a cycle at each execution are not explained: they are noise.
 const LEAST_STALL: f64 = 0.25;
 
+/// Times that frequencies are estimated: first without those of edges, then with them.
+const PASSES: usize = 2;
+
 impl<'a> Analyst<'a> {
     /// The analysis of a program that ran on a machine.
     ///
@@ -119,11 +123,20 @@ impl<'a> Analyst<'a> {
         let schedules: Vec<Vec<Slotted>> = (0..cfg.blocks.len())
             .map(|block| self.scheduler.schedule(cfg.block_insts(block)))
             .collect();
-        let mut estimates = self.estimates(&cfg, &classes, &schedules, samples);
-        if let Some(counts) = samples.of(Event::Cycles).filter(|c| !c.by_edge.is_empty()) {
-            agree(&cfg, &classes, &shares(&cfg, counts), &mut estimates);
+        let shares = samples
+            .of(Event::Cycles)
+            .map(|counts| shares(&cfg, counts))
+            .unwrap_or_default();
+        let minimums = Minimums::of(&cfg, &self.scheduler, &schedules);
+        let mut estimates = vec![None; classes.count];
+        for _ in 0..PASSES {
+            estimates =
+                self.estimates(&cfg, &classes, (&schedules, &minimums), &estimates, samples);
+            if !shares.is_empty() {
+                agree(&cfg, &classes, &shares, &mut estimates);
+            }
+            propagate(&cfg, &classes, &mut estimates);
         }
-        propagate(&cfg, &classes, &mut estimates);
         let rows = self.rows(&cfg, &classes, &estimates, schedules, samples);
         Procedure {
             name: function.name.clone(),
@@ -137,29 +150,27 @@ impl<'a> Analyst<'a> {
         }
     }
 
-    /// The estimate of each class that has samples to be estimated from.
+    /// The estimate of each class that has samples to be estimated from. `before` are the estimates of the pass before:
+    /// how often each edge runs decides how long the first instructions of a block are at the head on average.
     fn estimates(
         &self,
         cfg: &Cfg,
         classes: &Classes,
-        schedules: &[Vec<Slotted>],
+        (schedules, minimums): (&[Vec<Slotted>], &Minimums),
+        before: &[Option<Estimate>],
         samples: &Samples,
     ) -> Vec<Option<Estimate>> {
+        let of_edge = |edge: usize| before[classes.of_edge[edge]].map(|e| e.frequency);
         let mut points: Vec<Vec<Vec<Point>>> = vec![Vec::new(); classes.count];
         for (block, schedule) in schedules.iter().enumerate() {
             let insts = cfg.block_insts(block);
-            // Behind a block that goes on into it, the first instructions may join a group that is there.
-            let goes_on = cfg
-                .into(block)
-                .iter()
-                .any(|e| cfg.edges[*e].kind == EdgeKind::Next);
-            let group_end = insts.first().map_or(0, |first| (first.pc | 15) + 1);
-            let is_split = insts.first().is_some_and(|first| first.pc & 15 != 0);
-            let points_of = insts.iter().zip(schedule).map(|(placed, slotted)| Point {
+            let means = minimums.means(block, of_edge);
+            let points_of = insts.iter().zip(schedule).zip(means);
+            let points_of = points_of.map(|((placed, slotted), mean)| Point {
                 samples: samples.at(Event::Cycles, placed.pc),
-                minimum: slotted.head_cycles,
+                minimum: mean.cycles,
                 waits_for: slotted.producer(),
-                is_uncertain: goes_on && is_split && placed.pc < group_end,
+                is_uncertain: mean.is_uncertain,
             });
             points[classes.of_block[block]].push(points_of.collect());
         }

@@ -52,6 +52,26 @@ impl Spent {
         Spent::Synchronization,
         Spent::Fetch,
     ];
+
+    /// Name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Spent::Execution => "execution",
+            Spent::Slotting => "slotting",
+            Spent::Dependence => "dependence",
+            Spent::ICache => "I-cache miss",
+            Spent::Itb => "ITB miss",
+            Spent::Mispredict => "branch mispredict",
+            Spent::DCache => "D-cache miss",
+            Spent::Dtb => "DTB miss",
+            Spent::WriteBuffer => "write-buffer overflow",
+            Spent::MulDiv => "multiplier, divider",
+            Spent::Unit => "unit",
+            Spent::Synchronization => "synchronization",
+            Spent::Fetch => "fetch bubble",
+        }
+    }
 }
 
 /// The truth of an instruction.

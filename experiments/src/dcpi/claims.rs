@@ -68,7 +68,7 @@ fn main_setting() -> String {
 fn copy_loop() -> Statement {
     let points = paper::COPY_LOOP.iter().map(|&(samples, minimum)| Point {
         samples,
-        minimum,
+        minimum: f64::from(minimum),
         waits_for: None,
         is_uncertain: false,
     });

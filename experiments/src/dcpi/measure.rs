@@ -1,6 +1,6 @@
 //! The measurements of a program.
 
-use hps_dcpi::accuracy::{Accuracy, Histogram};
+use hps_dcpi::accuracy::{Accuracy, CAUSES, Histogram};
 use hps_dcpi::analysis::{Analyst, Kind, Procedure, Summary};
 use hps_dcpi::collect::truth::Truth;
 use hps_dcpi::collect::{DELIVERY_CYCLES, Follow, Observer, Plan};
@@ -12,7 +12,9 @@ use hps_pipeline::pmu::{CounterConfig, Event as Counted, Turns};
 use hps_productions::TableOptions;
 use hps_sim_core::cfg::Code;
 
-use super::{FOLLOWS, MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD, follow_setting};
+use super::{
+    CONFIDENCES, FOLLOWS, MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD, blame_setting, follow_setting,
+};
 use crate::measurement::Measurement;
 
 /// Event that the counter of the charged runs counts.
@@ -119,6 +121,11 @@ pub(super) fn estimates(
         let setting = format!("period={period}");
         let is_main = period == MAIN_PERIOD;
         all.extend(study.accuracy(&with(counts), &setting, Some(period), is_main)?);
+        if is_main {
+            let mut alone = Samples::default();
+            alone.events.insert(Event::Cycles, counts.clone());
+            all.extend(study.accuracy(&alone, "cycles alone", None, true)?);
+        }
     }
     all.extend(study.accuracy(&with(&fixed[0].1), "fixed", None, false)?);
     for (plan, counts) in followed {
@@ -229,8 +236,49 @@ impl Study<'_> {
         }
         if is_main {
             all.extend(self.icache(setting, samples, &procedures));
+            all.extend(self.blame(samples, &accuracy));
+            all.extend(self.calibration(setting, &accuracy.frequencies));
         }
         Ok(all)
+    }
+
+    /// Stalls by cause, with events sampled or without: shares that are true of those that are blamed on the cause, and
+    /// that are blamed on it of those that have it.
+    fn blame(&self, samples: &Samples, accuracy: &Accuracy) -> Vec<Measurement> {
+        let with = if samples.of(Event::Imiss).is_some() {
+            ""
+        } else {
+            "alone_"
+        };
+        let stalls = accuracy.explained.stalls.max(f64::MIN_POSITIVE);
+        let causes = CAUSES.iter().zip(accuracy.blame);
+        let all = causes.flat_map(|(cause, blame)| {
+            let shares = [
+                ("real", Some(blame.real / stalls)),
+                ("precision", blame.precision()),
+                ("recall", blame.recall()),
+            ];
+            shares.into_iter().filter_map(move |(share, value)| {
+                let (setting, measure) =
+                    (blame_setting(*cause), format!("blame_{with}{share}_ratio"));
+                Some(self.measurement(&setting, None, &measure, value?))
+            })
+        });
+        all.collect()
+    }
+
+    /// Of the samples of each confidence, their share of all and that within 10% of the truth.
+    fn calibration(&self, setting: &str, histogram: &Histogram) -> Vec<Measurement> {
+        let total = histogram.total().max(f64::MIN_POSITIVE);
+        let all = CONFIDENCES.iter().zip(histogram.calibration);
+        let all = all.filter(|(_, [weight, _])| *weight > 0.0);
+        let both = all.flat_map(|(name, [weight, near])| {
+            let shares = [("share", weight / total), ("within_10", near / weight)];
+            shares.map(|(of, value)| {
+                self.measurement(setting, None, &format!("{name}_{of}_ratio"), value)
+            })
+        });
+        both.collect()
     }
 
     fn buckets(&self, setting: &str, name: &str, histogram: &Histogram) -> Vec<Measurement> {

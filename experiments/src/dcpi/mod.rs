@@ -12,6 +12,7 @@ mod measure;
 pub mod order;
 
 use hps_dcpi::collect::Follow;
+use hps_dcpi::collect::truth::Spent;
 use hps_lab::{Program, TimedMachine};
 use hps_pipeline::static_schedule::{NotInOrder, StaticScheduler};
 
@@ -40,6 +41,15 @@ pub fn follow_setting(follow: Follow) -> String {
         Follow::Transfer => "follow=transfer".to_string(),
         Follow::Next(steps) => format!("follow={steps}"),
     }
+}
+
+/// Names of confidences in measures, from low on.
+pub const CONFIDENCES: [&str; 3] = ["low", "medium", "high"];
+
+/// The setting of what is said of a cause of stalls.
+#[must_use]
+pub fn blame_setting(cause: Spent) -> String {
+    format!("cause={}", cause.name())
 }
 
 /// The mean period at which one run is compared with eighty: a multiple of their number.
@@ -88,7 +98,7 @@ impl DcpiStudy {
         let unit = |study, run| Unit {
             study,
             title: format!("{} ({}), {study}", program.name, program.image.isa),
-            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS, "handler": "table", "follow": FOLLOWS.map(follow_setting) }),
+            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS, "handler": "table", "blame": "by cause", "follow": FOLLOWS.map(follow_setting) }),
             program,
             effort: Effort::runs(0.0, 1.0, self.machine.core),
             run,

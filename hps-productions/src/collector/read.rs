@@ -2,8 +2,10 @@
 
 use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
 use hps_sim_core::inst::reg;
+use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 use hps_sim_core::symbols::Entries;
 
+use super::Collector;
 use crate::counts::AddressCounts;
 use crate::point::SamplePoint;
 use crate::stream::StreamRecorder;
@@ -74,6 +76,8 @@ pub struct Accumulator {
     contiguous: bool,
 }
 
+hps_sim_core::save_state! { Accumulator { recorder, last_burst, contiguous: same } }
+
 impl Accumulator {
     /// An empty trace.
     pub fn new(
@@ -102,6 +106,30 @@ impl Accumulator {
     /// The trace.
     pub fn into_recorder(self) -> StreamRecorder {
         self.recorder
+    }
+}
+
+/// The sampling point, which may change during a run, and the data that were drained.
+impl SaveState for Collector {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let Collector {
+            scheme: _,
+            kinds: _,
+            point,
+            dise: _,
+            streams: _,
+            sets: _,
+            tail_calls: _,
+            tables: _,
+            accumulator: _,
+        } = self;
+        save_value(point, to);
+        self.lock().save_to(to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        self.point = from.value()?;
+        self.lock().restore_from(from)
     }
 }
 

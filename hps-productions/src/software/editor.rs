@@ -71,6 +71,8 @@ pub struct SoftwareEditor {
     pub(super) consumer: Option<DiseEngine>,
 }
 
+hps_sim_core::save_state! { SoftwareEditor { layout: skip, consumer } }
+
 impl SoftwareEditor {
     /// The address in the program's own code of the instruction at `pc`; `pc` if it lies in no copy.
     #[must_use]

@@ -8,6 +8,7 @@ mod operating;
 mod page_faults;
 mod scheduler;
 mod selected;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -157,7 +158,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     }
 
     /// Instructions of the program that have committed, on all processors.
-    fn instructions(&self) -> u64 {
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
         // Others have copies, if any.
         let count = if self.copies.is_some() {
             1

@@ -7,6 +7,7 @@ use hps_sim_core::inst::reg;
 use hps_sim_core::os::DuplicateError;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
+use serde::{Deserialize, Serialize};
 
 use crate::config::MachineConfig;
 use crate::interrupts::Lines;
@@ -28,7 +29,7 @@ use super::store_queue::StoreQueue;
 use super::uop::{Inserted, NO_PRODUCER, StageCycles};
 
 /// Why a context stops behind a system call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Halt {
     /// The program has ended with this exit code.
     Exit(i32),
@@ -37,6 +38,8 @@ pub(crate) enum Halt {
     /// An observer sleeps.
     Sleeps,
 }
+
+hps_sim_core::save_values!(Halt);
 
 /// A hardware context: a program with its decode-stage editor and its probe, and everything that is in flight of it.
 /// ROB slots, positions and checkpoints name things of this context alone.
@@ -112,6 +115,36 @@ pub(crate) struct Context<E, P> {
     /// The pipeline is empty, and no thread is there to fill it.
     pub rests: bool,
     pub lines: Lines,
+}
+
+hps_sim_core::save_state! {
+    impl[E, P] Context<E, P> {
+        id: skip, process: skip, editor: skip, probe: skip, oracle, code, code_page, fetch, path,
+        front, checkpoints, predicted_next, checkpoint_tail, inserted, stage_cycles, expansion,
+        link, resume, decode_stall_until, decode_gap, decode_waits_for, rob, producers, scheduler,
+        in_order, events, loads_used, stores, memdep, traps, reservations_before, load_events,
+        walks, last_commit_dispatch, drain_retry, last_commit, space, addresses, attend_at, halted,
+        rests, lines,
+    }
+}
+
+impl<E, P> Context<E, P> {
+    /// Whether restored state names slots of the ROB only, which are not checked when they are used. If not, or if
+    /// something else of it `is_wrong`, forgets all slots.
+    pub fn keep_slots(&mut self, is_wrong: bool) -> bool {
+        let keeps = !is_wrong && {
+            let slots = self.rob.slots();
+            let named = self.rob.named_slots().chain(self.stores.named_slots());
+            let mut named = named.chain(self.scheduler.named_slots());
+            named.all(|slot| slot.is_among(slots))
+        };
+        if !keeps {
+            self.rob.clear();
+            self.stores.clear();
+            self.scheduler.clear_far();
+        }
+        keeps
+    }
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {

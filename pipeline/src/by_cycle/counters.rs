@@ -16,6 +16,8 @@ pub(crate) struct Selected {
     pub others: u64,
 }
 
+hps_sim_core::save_state! { Selected { own: skip, others } }
+
 /// Whether an instruction reads a counter.
 fn reads_counter(inst: &Inst) -> bool {
     match inst.op {

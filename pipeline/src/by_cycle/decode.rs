@@ -8,6 +8,7 @@ use hps_sim_core::code::HandlerLink;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
+use serde::{Deserialize, Serialize};
 
 use super::front_queue::oldest_checkpoint;
 use super::uop::{Front, Inserted, NO_CHECKPOINT, StageCycles, flag};
@@ -15,7 +16,7 @@ use super::{Context, Resources};
 use crate::model::{Cause, Ends, IssueStall, PipelineProbe, Sent, StageRecord, UNKNOWN, sent};
 
 /// A replacement sequence under way.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Expansion {
     trigger: Front,
     production: u8,
@@ -24,6 +25,8 @@ pub(super) struct Expansion {
     emitted: bool,
     gap: Cause,
 }
+
+hps_sim_core::save_values!(Expansion);
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn decode(&mut self, core: &mut Resources) {

@@ -1,7 +1,9 @@
 //! Events at a known cycle other than becoming ready: few at a time, in a short list.
 
+use serde::{Deserialize, Serialize};
+
 /// Kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventKind {
     /// A mispredicted transfer resolves.
     Resolve,
@@ -10,7 +12,7 @@ pub enum EventKind {
 }
 
 /// Event of the instruction at a position, in a cycle.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Event {
     pub kind: EventKind,
     pub position: u64,
@@ -24,6 +26,8 @@ pub struct Events {
     /// The first of their cycles, or the end of time.
     next: u64,
 }
+
+hps_sim_core::save_state! { Events { list, next } }
 
 impl Events {
     pub fn new(capacity: usize) -> Self {

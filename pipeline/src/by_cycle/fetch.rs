@@ -3,6 +3,7 @@
 use hps_sim_core::code::{PAGE_SHIFT, SLOTS, Slot};
 use hps_sim_core::editor::{DecodeEditor, laid};
 use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::state::{SaveState, Saved, StateError};
 use hps_sim_core::trap::TrapCause;
 
 use super::oracle::Known;
@@ -36,6 +37,16 @@ impl CodePage {
     };
 }
 
+/// The page is found again.
+impl SaveState for CodePage {
+    fn save_to(&self, _to: &mut Vec<u8>) {}
+
+    fn restore_from(&mut self, _from: &mut Saved<'_>) -> Result<(), StateError> {
+        *self = CodePage::NONE;
+        Ok(())
+    }
+}
+
 /// The end of a sleep whose length is not known yet.
 const ASLEEP: u64 = u64::MAX;
 
@@ -54,6 +65,8 @@ pub(super) struct FetchState {
     /// Why the next instruction comes late.
     pub gap: Cause,
 }
+
+hps_sim_core::save_state! { FetchState { pc, stall_until, held_until, owed, waiting, line, gap } }
 
 impl FetchState {
     pub fn at(pc: u64) -> Self {

@@ -43,6 +43,14 @@ pub(super) struct InOrder {
     pub stall: IssueStall,
 }
 
+hps_sim_core::save_state! {
+    InOrder {
+        traits: skip, latency_cycles: skip, hit_cycles: skip, slotted: skip,
+        compare_and_branch_together: skip, next, group, block, last_pc, next_pc, last_issue,
+        first_of_cycle, retry, stall,
+    }
+}
+
 /// log2 of the bytes of a block of instructions.
 const BLOCK_SHIFT: u32 = 4;
 /// Instructions of a block.

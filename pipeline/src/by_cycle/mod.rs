@@ -64,6 +64,12 @@ pub(crate) struct Processor<E: DecodeEditor = NoEditor, P: PipelineProbe = NoPro
     next_cycle: u64,
 }
 
+hps_sim_core::save_state! {
+    impl[E: DecodeEditor, P: PipelineProbe] Processor<E, P> {
+        context, resources, next_cycle,
+    }
+}
+
 impl<E: DecodeEditor, P: PipelineProbe> Processor<E, P> {
     /// Runs cycles up to `until` at most, or until its program has committed `end` instructions or has ended. Says
     /// in which cycle, behind `until`, something may happen next, or why it has stopped.

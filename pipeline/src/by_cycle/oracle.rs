@@ -14,6 +14,7 @@ use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
+use serde::{Deserialize, Serialize};
 
 use super::Context;
 use super::store_queue::SpeculativeBus;
@@ -22,7 +23,7 @@ use crate::config::{MachineConfig, Predictor};
 use crate::model::PipelineProbe;
 
 /// A store that has been fetched and not dispatched yet. `size` is zero if it writes nothing.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct FetchedStore {
     pc: u64,
     addr: u64,
@@ -38,6 +39,8 @@ pub(super) struct Oracle {
     /// The registers are not those in front of the next instruction to be fetched.
     lost: bool,
 }
+
+hps_sim_core::save_state! { Oracle { hart, stores, lost } }
 
 /// Where an instruction goes.
 #[derive(Clone, Copy)]

@@ -44,6 +44,13 @@ pub(crate) struct Resources {
     pub fp_queue_used: u32,
 }
 
+hps_sim_core::save_state! {
+    Resources {
+        params, stats, cpi, memory, branches, units, now, until, progressed, paused,
+        committed_in_cycle, issue_left, shares, selected, reservations_used, fp_queue_used,
+    }
+}
+
 impl Resources {
     /// An idle core in front of its first cycle.
     pub fn new(

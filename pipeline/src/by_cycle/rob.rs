@@ -1,11 +1,15 @@
 //! The reorder buffer as a ring.
 
+use serde::{Deserialize, Serialize};
+
 use super::uop::MicroOp;
 
 /// A place in the ROB. Only the ROB and the sets over its slots make them, so that one that is not
 /// [`Slot::NONE`] is always less than the number of slots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot(u32);
+
+hps_sim_core::save_values!(Slot);
 
 impl Slot {
     /// No slot: the end of a list.
@@ -20,6 +24,11 @@ impl Slot {
     #[inline(always)]
     pub(super) fn of_bit(word: usize, bit: u32) -> Slot {
         Slot(word as u32 * 64 + bit)
+    }
+
+    /// Whether it is one of so many slots, or none.
+    pub(super) fn is_among(self, slots: usize) -> bool {
+        self == Slot::NONE || self.index() < slots
     }
 
     #[cfg(test)]
@@ -40,6 +49,8 @@ pub struct Rob {
     pub tail: u64,
 }
 
+hps_sim_core::save_state! { Rob { slots, mask: skip, head, tail } }
+
 impl Rob {
     pub fn new(entries: usize) -> Self {
         let slots = entries.next_power_of_two().max(64);
@@ -49,6 +60,16 @@ impl Rob {
             head: 1,
             tail: 1,
         }
+    }
+
+    /// Slots that restored instructions name.
+    pub fn named_slots(&self) -> impl Iterator<Item = Slot> {
+        self.slots.iter().map(|u| u.next_parked)
+    }
+
+    /// Forgets all instructions.
+    pub fn clear(&mut self) {
+        self.slots.fill(MicroOp::EMPTY);
     }
 
     /// Slots, a power of two.

@@ -35,6 +35,13 @@ pub struct Scheduler {
     next_far: u64,
 }
 
+hps_sim_core::save_state! {
+    Scheduler {
+        words: skip, ready, any_ready, ready_next, waiters, data_waiters, calendar, occupied, far,
+        next_far,
+    }
+}
+
 /// Bit of a slot in its word. Sets of slots are plain words: each issue cycle joins and walks them.
 #[inline(always)]
 fn bit(slot: Slot) -> u64 {
@@ -57,6 +64,16 @@ impl Scheduler {
             far: Vec::with_capacity(slots),
             next_far: u64::MAX,
         }
+    }
+
+    /// Slots that restored sets name.
+    pub fn named_slots(&self) -> impl Iterator<Item = Slot> {
+        self.far.iter().map(|far| far.1)
+    }
+
+    /// Forgets the slots that become ready far away.
+    pub fn clear_far(&mut self) {
+        self.far.clear();
     }
 
     /// Words of a set.

@@ -9,6 +9,7 @@ use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::Inst;
 use hps_sim_core::memory::Memory;
+use serde::{Deserialize, Serialize};
 
 use super::rob::Slot;
 use crate::model::{Ring, UNKNOWN};
@@ -16,7 +17,7 @@ use crate::model::{Ring, UNKNOWN};
 const FILTER: usize = 256;
 
 /// One store in flight, from dispatch until the first-level cache has taken it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct StoreEntry {
     pub addr: u64,
     pub data: u64,
@@ -34,7 +35,21 @@ pub struct StoreEntry {
     pub parked: Slot,
 }
 
+hps_sim_core::save_values!(StoreEntry);
+
 impl StoreEntry {
+    /// A store that has not been executed.
+    const EMPTY: StoreEntry = StoreEntry {
+        addr: 0,
+        data: 0,
+        size: 0,
+        addr_known: false,
+        is_performed: false,
+        data_cycle: UNKNOWN,
+        violator: UNKNOWN,
+        parked: Slot::NONE,
+    };
+
     /// Whether it writes any of `size` bytes at `addr`.
     #[inline]
     pub fn overlaps(&self, addr: u64, size: u64) -> bool {
@@ -68,21 +83,17 @@ pub struct StoreQueue {
     by: Ring<(u64, u32)>,
 }
 
+hps_sim_core::save_state! {
+    StoreQueue {
+        ring, capacity, head, commit, tail, unknown_addresses, filter, by,
+    }
+}
+
 impl StoreQueue {
     /// An empty queue, which notes the instructions that stores are if told so.
     pub fn new(capacity: usize, notes_instructions: bool) -> Self {
-        let empty = StoreEntry {
-            addr: 0,
-            data: 0,
-            size: 0,
-            addr_known: false,
-            is_performed: false,
-            data_cycle: UNKNOWN,
-            violator: UNKNOWN,
-            parked: Slot::NONE,
-        };
         StoreQueue {
-            ring: Ring::new(capacity, empty),
+            ring: Ring::new(capacity, StoreEntry::EMPTY),
             capacity: capacity as u64,
             head: 0,
             commit: 0,
@@ -91,6 +102,16 @@ impl StoreQueue {
             filter: [0; FILTER],
             by: Ring::new(if notes_instructions { capacity } else { 0 }, (0, 0)),
         }
+    }
+
+    /// Slots of the ROB that restored entries name.
+    pub fn named_slots(&self) -> impl Iterator<Item = Slot> {
+        (0..self.ring.places()).map(|at| self.ring.at(at).parked)
+    }
+
+    /// Forgets all entries.
+    pub fn clear(&mut self) {
+        self.ring.fill(StoreEntry::EMPTY);
     }
 
     /// Notes from now on which instructions stores are.
@@ -142,16 +163,7 @@ impl StoreQueue {
     /// Adds the youngest store; its address and data follow when it executes.
     pub fn push(&mut self) -> u64 {
         let pos = self.tail;
-        *self.get_mut(pos) = StoreEntry {
-            addr: 0,
-            data: 0,
-            size: 0,
-            addr_known: false,
-            is_performed: false,
-            data_cycle: UNKNOWN,
-            violator: UNKNOWN,
-            parked: Slot::NONE,
-        };
+        *self.get_mut(pos) = StoreEntry::EMPTY;
         self.tail += 1;
         self.unknown_addresses += 1;
         pos

@@ -18,6 +18,8 @@ struct Pool {
     free: Box<[u64]>,
 }
 
+hps_sim_core::save_state! { Pool { units: skip, taken, cycle, free } }
+
 /// All pools, and how each class uses them.
 #[derive(Clone)]
 pub struct Units {
@@ -26,6 +28,8 @@ pub struct Units {
     latency_cycles: Box<[u64]>,
     pools: Ring<Pool>,
 }
+
+hps_sim_core::save_state! { Units { timing: skip, latency_cycles: skip, pools } }
 
 impl Units {
     pub fn new(table: &UnitTable) -> Self {

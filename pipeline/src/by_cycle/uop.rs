@@ -9,6 +9,7 @@ use hps_sim_core::code::HandlerLink;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::likely::often;
+use serde::{Deserialize, Serialize};
 
 use super::rob::Slot;
 use crate::model::{Cause, IssueStall, Origin, Pipe, UNKNOWN};
@@ -53,7 +54,7 @@ pub mod flag {
 }
 
 /// An instruction between fetch and dispatch. 32 bytes, so that handing it on is two moves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C, align(32))]
 pub struct Front {
     pub inst: Inst,
@@ -101,7 +102,7 @@ impl Front {
 }
 
 /// Additions of DISE to an instruction of a sequence or a handler.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Inserted {
     /// Position in an expansion.
     pub disepc: DisePc,
@@ -126,7 +127,7 @@ impl Inserted {
 }
 
 /// When an instruction passed the stages, for probes that want it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct StageCycles {
     pub fetch: u64,
     pub decode: u64,
@@ -151,7 +152,7 @@ impl StageCycles {
 }
 
 /// An instruction in the window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub struct MicroOp {
     /// The instruction as it came from decode; its cycle is that of dispatch.
@@ -188,6 +189,8 @@ pub struct MicroOp {
     /// Next load that is parked at the store of this one, or [`Slot::NONE`].
     pub next_parked: Slot,
 }
+
+hps_sim_core::save_values!(Front, Inserted, StageCycles, MicroOp);
 
 const _: () = assert!(size_of::<MicroOp>() == 128);
 

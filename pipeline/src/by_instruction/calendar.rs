@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use hps_sim_core::inst::{ALL_CLASSES, OpClass};
 use hps_sim_core::likely::seldom;
+use serde::{Deserialize, Serialize};
 
 use super::path::Path;
 use crate::config::UnitTable;
@@ -69,6 +70,13 @@ struct Use {
     searched: (u64, u64),
 }
 
+hps_sim_core::save_state! {
+    Use {
+        full: skip, really_full: skip, interval_cycles: skip, fp: skip, pool: skip, is_held: skip,
+        searched,
+    }
+}
+
 /// Stretches of cycles of a unit that may be remembered although they have passed.
 const REMEMBERED: usize = 32;
 
@@ -76,7 +84,7 @@ const REMEMBERED: usize = 32;
 type Held = Vec<(u64, u64)>;
 
 /// How many instructions left their stations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     /// Instructions of all classes.
     pub all: u32,
@@ -106,6 +114,13 @@ pub struct Calendar {
     far: Vec<(u64, Left)>,
     /// Cycles of slots used by loads that went back to their stations.
     returned_loads: Vec<u64>,
+}
+
+hps_sim_core::save_state! {
+    Calendar {
+        cycles, fp_leave, fresh: skip, passed, near, recent, loads: skip, uses, held: nested, far,
+        returned_loads,
+    }
 }
 
 impl Calendar {

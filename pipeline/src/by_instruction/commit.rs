@@ -26,6 +26,8 @@ pub struct Commits {
     left: u64,
 }
 
+hps_sim_core::save_state! { Commits { cycle, left } }
+
 impl Commits {
     /// All `width` slots of a cycle are used.
     pub fn full(cycle: u64, width: u64) -> Self {

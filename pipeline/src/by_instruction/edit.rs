@@ -3,6 +3,7 @@
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::Inst;
+use serde::{Deserialize, Serialize};
 
 use super::DecodeEditor;
 pub use crate::model::Origin;
@@ -10,7 +11,7 @@ use crate::model::{Cause, Restart, Ring, branch_kind};
 use crate::predict::Checkpoint;
 
 /// Effect of an editor on an instruction.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Edited {
     pub origin: Origin,
     /// Position of the instruction in an expansion.
@@ -26,6 +27,8 @@ pub struct Edited {
     /// Why it comes late, if that is decode's doing.
     pub gap: Option<Cause>,
 }
+
+hps_sim_core::save_values!(Edited);
 
 impl Edited {
     /// Nothing.
@@ -55,7 +58,7 @@ impl Edited {
 }
 
 /// A replacement sequence under way.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Expansion {
     pub trigger: Inst,
     pub pc: u64,
@@ -85,7 +88,7 @@ impl Expansion {
 }
 
 /// A trigger of which nothing was sent on: a handler was called at its end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Gone {
     pub pc: u64,
     /// Why it came late, and since when that was known.
@@ -95,6 +98,8 @@ pub struct Gone {
     pub taken: u64,
     pub ended: u64,
 }
+
+hps_sim_core::save_values!(Expansion, Gone);
 
 /// Work that the editor has under way.
 #[derive(Clone)]
@@ -123,6 +128,13 @@ pub struct Edit {
     /// When decode takes what was fetched, by the order of fetch.
     taken: Ring<u64>,
     fetched: usize,
+}
+
+hps_sim_core::save_state! {
+    Edit {
+        here, is_edited, expansion, trigger_checkpoint, link, resume, not_before, free_from,
+        stalled, gone, ends, taken, fetched,
+    }
 }
 
 impl Edit {

@@ -3,6 +3,7 @@
 use hps_sim_core::code::{CodeCache, PAGE_SHIFT};
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
+use serde::{Deserialize, Serialize};
 
 use super::insts::{StaticInst, Way};
 use super::path::{Path, WrongPath};
@@ -20,7 +21,7 @@ const NO_LINE: u64 = u64::MAX;
 const NO_PAGE: u64 = u64::MAX - 4096;
 
 /// Timing of the stages behind fetch, as known when a group begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pace {
     /// Each instruction has cycles of its own.
     Uneven,
@@ -30,6 +31,8 @@ pub enum Pace {
     /// Even, and squashed before dispatch; with an editor, squashed before decode too.
     Undispatched,
 }
+
+hps_sim_core::save_values!(Pace);
 
 /// Where fetch stands.
 #[derive(Clone)]
@@ -59,6 +62,13 @@ pub struct Fetch {
     pub page_index: usize,
 }
 
+hps_sim_core::save_state! {
+    Fetch {
+        pc, cycle, left, block_last, taken, pace, decode, dispatch, stall_until, way, line, gap,
+        gap_since, first, page: skip, page_index: skip,
+    }
+}
+
 /// The first instruction of a group that came late, why, and since when that is known.
 #[derive(Clone)]
 pub struct First {
@@ -66,6 +76,8 @@ pub struct First {
     gap: Cause,
     gap_since: u64,
 }
+
+hps_sim_core::save_state! { First { position, gap, gap_since } }
 
 /// Training of the predictors that a commit causes.
 #[derive(Clone, Copy)]
@@ -79,6 +91,8 @@ pub struct Lesson {
     class: OpClass,
     taken: bool,
 }
+
+hps_sim_core::save_state! { Lesson { commit, pc, next_pc, basis, site, class, taken } }
 
 const _: () = assert!(size_of::<Lesson>() == 64);
 

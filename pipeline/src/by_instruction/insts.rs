@@ -10,6 +10,8 @@ use hps_sim_core::exec::{Condition, Plain, Straight};
 use hps_sim_core::inst::{Inst, Logic, OpClass, Sum, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::Memory;
+use hps_sim_core::state::{SaveState, Saved, StateError};
+use serde::{Deserialize, Serialize};
 
 use super::calendar::{Issues, Lanes};
 use super::work::{Access, Detail, Effect, Kind, Packed};
@@ -175,7 +177,7 @@ impl Deref for StaticInst {
 }
 
 /// How fetch comes from the last instruction to the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(usize)]
 pub enum Way {
     /// To the instruction behind it.
@@ -186,12 +188,26 @@ pub enum Way {
     Turned,
 }
 
+hps_sim_core::save_values!(Way);
+
 /// Decoded code.
 #[derive(Clone)]
 pub struct Code {
     /// Where an instruction lies among `insts` is noted in its slot; not one that lies where the first one does.
     pub cache: CodeCache,
     pub insts: Insts,
+}
+
+/// The instructions are laid out again from the code that is saved.
+impl SaveState for Code {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        self.cache.save_to(to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        self.insts.clear();
+        self.cache.restore_from(from)
+    }
 }
 
 impl Code {

@@ -41,6 +41,7 @@ mod sequence;
 mod serializing;
 mod stages;
 mod stamps;
+mod state;
 mod stores;
 mod transfers;
 mod undispatched;
@@ -54,6 +55,7 @@ use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
+use serde::{Deserialize, Serialize};
 
 use crate::config::{HistoryUpdate, L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::interrupts::Lines;
@@ -174,12 +176,14 @@ struct When {
 }
 
 /// The last instruction that found the store queue full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Full {
     position: u64,
     /// The cycle in which there was room.
     until: u64,
 }
+
+hps_sim_core::save_values!(Full);
 
 impl Full {
     /// None has.

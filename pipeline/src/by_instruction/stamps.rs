@@ -21,6 +21,8 @@ pub struct Stamps {
     commit: [u64; STAMPS],
 }
 
+hps_sim_core::save_state! { Stamps { mask: skip, turn: skip, decode, dispatch, commit } }
+
 impl Stamps {
     /// Stamps for groups of `group` instructions; `None` if `in_flight` instructions are too many.
     pub fn new(in_flight: usize, group: usize) -> Option<Self> {

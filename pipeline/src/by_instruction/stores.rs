@@ -26,6 +26,8 @@ pub struct Store {
     pub drain: u64,
 }
 
+hps_sim_core::save_state! { Store { addr, size, pc, known, found, data_issue, data, drain } }
+
 impl Store {
     /// Whether it writes any of `size` bytes at `addr`.
     #[inline(always)]
@@ -72,6 +74,12 @@ pub struct Stores {
     last_drain: u64,
     /// For each 8-byte granule, by a hash: one past the youngest store that touched it.
     filter: [u64; FILTER],
+}
+
+hps_sim_core::save_state! {
+    Stores {
+        ring, capacity: skip, tail, committed, drained, oldest, next_drain, last_drain, filter,
+    }
 }
 
 impl Stores {

@@ -8,6 +8,7 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::Inst;
 use hps_sim_core::memory::Memory;
 use hps_sim_core::trap::TrapCause;
+use serde::{Deserialize, Serialize};
 
 use super::commit::Done;
 use super::insts::Way;
@@ -18,7 +19,7 @@ use crate::model::{
 use crate::predict::{BranchKind, Checkpoint};
 
 /// Why a path is taken back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Turn {
     /// The branch resolves.
     Branch {
@@ -35,6 +36,8 @@ pub enum Turn {
     /// An interrupt is taken in front of it.
     Interrupt,
 }
+
+hps_sim_core::save_values!(Turn);
 
 /// A path that will be taken back.
 #[derive(Clone)]
@@ -59,9 +62,16 @@ pub struct Episode {
     fp_stay: u32,
 }
 
-impl Episode {
+hps_sim_core::save_state! {
+    Episode {
+        limit, turn, restart, position, loads, stores, checkpoint, registers, results, issues, fcsr,
+        reservation, wrong_path_stores, stay, fp_stay,
+    }
+}
+
+impl Default for Episode {
     /// Content of a place before its first use.
-    fn empty() -> Self {
+    fn default() -> Self {
         Episode {
             limit: 0,
             turn: Turn::Elsewhere,
@@ -87,7 +97,7 @@ impl Episode {
 }
 
 /// A store that memory will not see.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct WrongPathStore {
     addr: u64,
     data: u64,
@@ -171,7 +181,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.loads_end = self.loads + u64::from(self.params.load_queue);
         }
         if self.episodes.len() == self.depth {
-            self.episodes.push(Episode::empty());
+            self.episodes.push(Episode::default());
         }
         // Field by field, in place: it is large.
         let e = &mut self.episodes[self.depth];

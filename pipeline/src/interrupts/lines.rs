@@ -22,6 +22,12 @@ pub(crate) struct Lines {
     pub interrupts: Option<Box<Interrupts>>,
 }
 
+hps_sim_core::save_state! {
+    Lines {
+        look_from, found, count: skip, waits_for_program, committed_before, interrupts,
+    }
+}
+
 impl Lines {
     /// No interrupts.
     pub fn none() -> Self {

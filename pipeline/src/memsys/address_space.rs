@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use hps_sim_core::likely::seldom;
 use hps_sim_core::memory::PAGE_SIZE;
+use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
 
 /// Address spaces are numbered from this bit on, above all addresses of programs.
@@ -54,6 +55,35 @@ impl PartialEq for Moved {
 }
 
 impl Eq for Moved {}
+
+impl SaveState for AddressSpace {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let AddressSpace {
+            is_elsewhere,
+            space,
+            shared,
+            moved,
+        } = self;
+        let moved = moved.as_ref().map(|moved| {
+            let mut frames: Vec<_> = moved.frames.iter().collect();
+            frames.sort_unstable();
+            (frames, moved.last)
+        });
+        save_value(&(is_elsewhere, space, shared.as_deref(), moved), to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        let shared: Option<Vec<(Range<u64>, u64)>>;
+        let moved: Option<(Vec<(u64, u64)>, u64)>;
+        (self.is_elsewhere, self.space, shared, moved) = from.value()?;
+        self.shared = shared.map(Arc::from);
+        self.moved = moved.map(|(frames, last)| {
+            let frames = frames.into_iter().collect();
+            Arc::new(Moved { frames, last })
+        });
+        Ok(())
+    }
+}
 
 impl AddressSpace {
     /// That of the `space`-th address space, with these ranges of shared memory.

@@ -10,6 +10,8 @@ pub(super) struct Calendar {
     booked: Vec<(u64, u64)>,
 }
 
+hps_sim_core::save_state! { Calendar { booked } }
+
 impl Calendar {
     pub fn new() -> Self {
         Calendar {

@@ -10,6 +10,8 @@
 #[cfg(test)]
 mod tests;
 
+use serde::{Deserialize, Serialize};
+
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
@@ -32,7 +34,7 @@ pub(super) enum Want {
 
 /// A core's duty to a line since another one wants it, or since its level 2 cache has dropped it. A core that has changed
 /// the line may still store into it before the cycle `until`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Order {
     /// The core keeps the line, which memory has from now on, too.
     Keep { until: u64 },
@@ -43,7 +45,7 @@ pub(super) enum Order {
 }
 
 /// Who has a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Holders {
     /// A bit for each core that may have it.
     cores: u64,
@@ -96,6 +98,13 @@ pub(super) struct CoherenceState {
     snoop_bus_cycles: u64,
     snoop_bus: Calendar,
     stats: Box<[CoherenceStats]>,
+}
+
+hps_sim_core::save_state! {
+    CoherenceState {
+        lines, vacated, orders, protocol: skip, transfer_cycles: skip, keep_cycles: skip,
+        invalidate_cycles: skip, snoop_bus_cycles: skip, snoop_bus, stats,
+    }
 }
 
 fn bit(core: CoreId) -> u64 {

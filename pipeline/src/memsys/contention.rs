@@ -2,11 +2,12 @@
 //! unless [`SharedMemory::record_contention`] is called.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::{CoreId, PrivateMemory, SharedMemory};
 
 /// Kind of an instruction's access to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TouchKind {
     /// A load.
     Load,
@@ -21,7 +22,7 @@ pub enum TouchKind {
 }
 
 /// An instruction that accesses memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Accessor {
     /// The number of its program.
     pub program: u32,
@@ -31,6 +32,8 @@ pub(crate) struct Accessor {
     pub size: u8,
     pub kind: TouchKind,
 }
+
+hps_sim_core::save_values!(Accessor);
 
 /// The requests of an instruction on a core to a part of a line that other cores had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +74,7 @@ pub struct ContendedLine {
 }
 
 /// Counts of requests for a line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Met {
     pub requests: u64,
     pub transfers: u64,
@@ -97,6 +100,8 @@ pub(super) struct Contention {
     /// By line, core and instruction. The address is that of the part of the line.
     touches: FxHashMap<(u64, CoreId, Accessor), Met>,
 }
+
+hps_sim_core::save_state! { Contention { by, line, touches } }
 
 impl Contention {
     /// A core has asked for a line that others had.

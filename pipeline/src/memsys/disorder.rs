@@ -4,6 +4,8 @@
 //! counted: the line that it misses has just been evicted for a later cycle, or it gets a register which in order of time
 //! others would have held. Both are estimates, since each such access also moves those behind it.
 
+use serde::{Deserialize, Serialize};
+
 /// log2 of the places for evicted lines: an access comes late by the instructions in flight at most.
 const PLACE_BITS: u32 = 10;
 
@@ -16,7 +18,7 @@ fn place_of(line: u64) -> usize {
 }
 
 /// Effects of accesses out of order of time; all zero where accesses come in order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisorderStats {
     /// Misses of level 1 on lines that accesses of later cycles had evicted: in order of time they would have hit, or waited
     /// for a line on its way.
@@ -28,6 +30,8 @@ pub struct DisorderStats {
     /// Cycles for which these misses held their registers.
     pub crowded_cycles: u64,
 }
+
+hps_sim_core::save_values!(DisorderStats);
 
 impl DisorderStats {
     /// Adds what another cache has met.
@@ -45,6 +49,8 @@ pub(super) struct Evictions {
     places: Box<[(u64, u64)]>,
     pub stats: DisorderStats,
 }
+
+hps_sim_core::save_state! { Evictions { places, stats } }
 
 impl Evictions {
     pub fn new() -> Self {

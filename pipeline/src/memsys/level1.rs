@@ -10,6 +10,7 @@ use super::tags::Tags;
 use super::{CacheStats, Level};
 use crate::config::CacheConfig;
 use hps_sim_core::likely::seldom;
+use serde::{Deserialize, Serialize};
 
 /// A line that has come for a store that never took it is forgotten so much later.
 const FORGOTTEN_CYCLES: u64 = 1000;
@@ -46,8 +47,16 @@ pub(super) struct Level1 {
     passes: Vec<Pass>,
 }
 
+hps_sim_core::save_state! {
+    Level1 {
+        tags, mshrs, line_shift: skip, line_bytes: skip, offset_mask: skip, hit_cycles: skip,
+        miss_cycles: skip, is_for_data: skip, ports: skip, port_cycle, ports_taken, stats,
+        prefetcher, warmed, evictions, passes,
+    }
+}
+
 /// A line on its way from a core to the next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Pass {
     line: u64,
     /// The cycle in which it comes.

@@ -19,6 +19,12 @@ pub(super) struct Level3 {
     pub stats: CacheStats,
 }
 
+hps_sim_core::save_state! {
+    Level3 {
+        tags, line_bytes: skip, hit_cycles, miss_adds_hit: skip, bus, stats,
+    }
+}
+
 impl Level3 {
     pub fn new(memory: &MemoryConfig) -> Self {
         let (config, line_bytes) = (&memory.l3, memory.l2.line_bytes);

@@ -35,6 +35,13 @@ pub(super) struct Link {
     pub is_prefetching: bool,
 }
 
+hps_sim_core::save_state! {
+    Link {
+        core: skip, write_buffer, bus, has_peers: skip, stores_apart: skip, instruction,
+        is_prefetching,
+    }
+}
+
 impl Link {
     pub fn new(config: &MemoryConfig, core: CoreId, has_peers: bool) -> Self {
         let writes_back = config.l1d_write == L1dWrite::WriteBack;

@@ -124,6 +124,8 @@ mod write_buffer;
 
 pub(crate) use address_space::AddressSpace;
 pub(crate) use contention::Accessor;
+use serde::{Deserialize, Serialize};
+
 pub use contention::{ContendedLine, Touch, TouchKind};
 pub use disorder::DisorderStats;
 pub use private::PrivateMemory;
@@ -134,7 +136,7 @@ pub use stats::{
 pub use system::MemorySystem;
 
 /// Where data come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Level {
     /// A level 1 cache.
     L1,
@@ -204,8 +206,12 @@ impl AccessResult {
 }
 
 /// A core of the chip, from 0: whose request it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct CoreId(pub u16);
+
+hps_sim_core::save_values!(Level);
 
 impl CoreId {
     /// The only core of a chip with one core.

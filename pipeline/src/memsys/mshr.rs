@@ -28,6 +28,8 @@ pub(super) struct InFlight {
     pub level: Level,
 }
 
+hps_sim_core::save_state! { InFlight { line, start, end, level } }
+
 impl InFlight {
     /// The start of a fill for an access at `now`. A cycle early, since the second half of an access
     /// to two lines begins in the cycle after its own.
@@ -63,6 +65,8 @@ pub(super) struct Mshrs {
     /// Lines that got a register out of order of time.
     pub crowded: DisorderStats,
 }
+
+hps_sim_core::save_state! { Mshrs { slots, order, count: skip, quiet_from, crowded } }
 
 impl Mshrs {
     pub fn new(count: u32) -> Self {

@@ -4,6 +4,7 @@
 //! well would hear of no misses. It sees addresses and no instructions. It asks for no line of another page, whose
 //! translation it does not have.
 
+use hps_sim_core::state::{SaveState, Saved, StateError};
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::stats::PrefetchStats;
@@ -27,11 +28,31 @@ pub(super) struct Prefetcher {
     pub stats: PrefetchStats,
 }
 
+hps_sim_core::save_state! { Prefetcher { kind, page_shift: skip, unused, wanted, is_on, stats } }
+
 #[derive(Clone, Debug)]
 enum Kind {
     NextLine(u32),
     Stride(Strides),
     Stream(Streams),
+}
+
+impl SaveState for Kind {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        match self {
+            Kind::NextLine(_) => {}
+            Kind::Stride(strides) => strides.save_to(to),
+            Kind::Stream(streams) => streams.save_to(to),
+        }
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        match self {
+            Kind::NextLine(_) => Ok(()),
+            Kind::Stride(strides) => strides.restore_from(from),
+            Kind::Stream(streams) => streams.restore_from(from),
+        }
+    }
 }
 
 impl Prefetcher {
@@ -125,6 +146,8 @@ struct Strides {
     degree: u32,
 }
 
+hps_sim_core::save_state! { Strides { entries, degree: skip } }
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Stride {
     page: u64,
@@ -133,6 +156,8 @@ struct Stride {
     /// The stride was seen twice in succession.
     is_steady: bool,
 }
+
+hps_sim_core::save_state! { Stride { page, last, stride, is_steady } }
 
 impl Strides {
     fn new(config: &StrideConfig) -> Strides {
@@ -182,6 +207,8 @@ struct Streams {
     time: u64,
 }
 
+hps_sim_core::save_state! { Streams { streams, degree: skip, distance: skip, time } }
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
     last: u64,
@@ -191,6 +218,8 @@ struct Stream {
     ahead: u64,
     used_at: u64,
 }
+
+hps_sim_core::save_state! { Stream { last, direction, ahead, used_at } }
 
 /// How far the next line of a stream may lie from the last one.
 const NEAR: u64 = 2;

@@ -35,6 +35,8 @@ pub struct PrivateMemory {
     pub(super) space: AddressSpace,
 }
 
+hps_sim_core::save_state! { PrivateMemory { l1i, l1d, itlb, dtlb, l2_tlb, link, space } }
+
 impl PrivateMemory {
     /// The empty caches of a core, of a configuration that passed its check.
     #[must_use]

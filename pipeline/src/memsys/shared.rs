@@ -43,6 +43,14 @@ pub struct SharedMemory {
     pub(super) horizon: u64,
 }
 
+hps_sim_core::save_state! {
+    SharedMemory {
+        l2s, coherence, contention, has_inclusive_l2: skip, line_shift: skip, hit_cycles: skip,
+        miss_cycles: skip, request_cycles: skip, memory_cycles, critical_word_first: skip, l3,
+        memory_bus, stats, warmed, horizon,
+    }
+}
+
 /// Sets of a cache.
 pub(super) fn sets(config: &CacheConfig) -> usize {
     (config.size_bytes / (config.ways * config.line_bytes)) as usize

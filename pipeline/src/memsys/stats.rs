@@ -1,11 +1,12 @@
 //! Counters of the memory system.
 
 use hps_sim_core::process::HardwareEvents;
+use serde::{Deserialize, Serialize};
 
 use super::{DisorderStats, PrivateMemory};
 
 /// Events of one cache. An access that has to be tried again counts once, when it is accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheStats {
     /// Reads: fetches, loads; for the level 2 cache the requests of the level 1 caches.
     pub read_access_events: u64,
@@ -31,7 +32,7 @@ pub struct CacheStats {
 }
 
 /// Events of one TLB.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlbStats {
     /// Translations, those of accesses that the cache then refused included.
     pub access_events: u64,
@@ -44,7 +45,7 @@ pub struct TlbStats {
 }
 
 /// Events of the write buffer of a write-through data cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteBufferStats {
     /// Stores, those that joined an entry included. A store across two blocks counts twice.
     pub store_events: u64,
@@ -59,7 +60,7 @@ pub struct WriteBufferStats {
 }
 
 /// Lines that the prefetcher of the level 1 data cache brings. A line is used, lost, or neither yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrefetchStats {
     /// Lines that it has brought, or that are on their way.
     pub issue_events: u64,
@@ -74,7 +75,7 @@ pub struct PrefetchStats {
 }
 
 /// Traffic of one bus.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusStats {
     /// Bytes moved, in both directions.
     pub data_bytes: u64,
@@ -83,7 +84,7 @@ pub struct BusStats {
 }
 
 /// Costs of coherence to one of several cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoherenceStats {
     /// Writes to a line that it shared, for which it had to ask.
     pub upgrade_events: u64,
@@ -98,6 +99,15 @@ pub struct CoherenceStats {
     /// Cycles that its requests waited for earlier transfers of their lines.
     pub queue_cycles: u64,
 }
+
+hps_sim_core::save_values!(
+    CacheStats,
+    TlbStats,
+    WriteBufferStats,
+    PrefetchStats,
+    BusStats,
+    CoherenceStats
+);
 
 /// Everything that the memory system counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

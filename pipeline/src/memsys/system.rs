@@ -12,6 +12,8 @@ pub struct MemorySystem {
     pub(crate) shared: SharedMemory,
 }
 
+hps_sim_core::save_state! { MemorySystem { private, shared } }
+
 impl MemorySystem {
     /// An empty memory system of a configuration that passed its check.
     #[must_use]

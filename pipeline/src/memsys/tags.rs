@@ -33,6 +33,12 @@ pub(super) struct Tags {
     newest: u64,
 }
 
+hps_sim_core::save_state! {
+    Tags {
+        slots, newest_lines, ways: skip, set_mask: skip, policy, newest: skip,
+    }
+}
+
 impl Tags {
     pub fn new(sets: usize, ways: usize, replacement: &Replacement) -> Self {
         let policy = replacement::policy(replacement, sets, ways);

@@ -24,6 +24,8 @@ pub(super) struct L2Tlb {
     pub stats: TlbStats,
 }
 
+hps_sim_core::save_state! { L2Tlb { tags, hit_cycles: skip, stats } }
+
 impl L2Tlb {
     pub fn new(config: &L2TlbConfig) -> Self {
         L2Tlb {
@@ -78,6 +80,12 @@ pub(super) struct Tlb {
     pub stats: TlbStats,
     /// Misses of accesses that took no time.
     pub warmed: u64,
+}
+
+hps_sim_core::save_state! {
+    Tlb {
+        tags, page_shift: skip, miss_cycles: skip, last_page, walks, quiet_from, stats, warmed,
+    }
 }
 
 fn tags(entries: u32, ways: u32) -> Tags {

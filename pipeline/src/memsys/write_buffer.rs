@@ -1,6 +1,7 @@
 //! The write buffer of a write-through data cache: blocks with stores on their way to the level 2
 //! cache. Stores to a block that has not been sent join its entry.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::contents::table;
@@ -11,7 +12,7 @@ use crate::contents::{Contents, Held};
 /// Cycle of arrival of an entry that has not been sent.
 const UNSENT: u64 = u64::MAX;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
     block: u64,
     /// Cycle of its first store.
@@ -30,6 +31,12 @@ pub(super) struct WriteBuffer {
     send_at: usize,
     send_after: u64,
     pub stats: WriteBufferStats,
+}
+
+hps_sim_core::save_state! {
+    WriteBuffer {
+        entries, capacity: skip, block_shift: skip, send_at: skip, send_after: skip, stats,
+    }
 }
 
 impl WriteBuffer {

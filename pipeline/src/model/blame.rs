@@ -1,6 +1,7 @@
 //! Who is to blame for a commit slot that is lost.
 
 use hps_sim_core::inst::OpClass;
+use serde::{Deserialize, Serialize};
 
 use super::{Cause, Origin, State};
 use crate::memsys::{Access, Level};
@@ -113,13 +114,15 @@ pub(crate) fn cause_of_load(access: &Access) -> Cause {
 
 /// The walk that a load waits for: its cycles are the TLB's, and those behind it the level's that serves the load. So
 /// what a cause is charged with is what the load would wait less without it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Walk {
     /// The last cycle that is the TLB's.
     pub until_cycle: u64,
     /// Owner of the cycles behind it.
     pub then: Cause,
 }
+
+hps_sim_core::save_values!(Walk);
 
 impl Walk {
     /// Nothing.

@@ -8,10 +8,10 @@
 //! ([`Chip::settle`](crate::core::Chip::settle)): one that stops at a limit leaves the slots behind its last
 //! commit open, for those that commit in the same cycle when it goes on.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The owner of a commit slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Cause {
@@ -61,6 +61,8 @@ pub enum Cause {
     /// Another context of the core has taken it.
     Sibling,
 }
+
+hps_sim_core::save_values!(Cause);
 
 impl Cause {
     /// All causes, in the order in which a stack is drawn.
@@ -134,6 +136,8 @@ pub struct CpiStack {
     /// Slots, indexed by `Cause as usize`.
     pub slots: [u64; Cause::ALL.len()],
 }
+
+hps_sim_core::save_state! { CpiStack { slots } }
 
 impl CpiStack {
     /// Adds slots to an owner.

@@ -1,7 +1,9 @@
 //! Records of a core that issues in order about an instruction: its pipe, and why it does not issue.
 
+use serde::{Deserialize, Serialize};
+
 /// An issue pipe of the Alpha 21164.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Pipe {
     /// Integer: shifts, stores, multiplication; loads.
@@ -36,7 +38,7 @@ impl Pipe {
 }
 
 /// Why the oldest instruction that has not issued does not issue (in-order cores).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IssueStall {
     /// The instruction issues, or never was the oldest in a cycle in which it could not.
     #[default]
@@ -58,6 +60,8 @@ pub enum IssueStall {
     /// A store, while the write buffer (or the cache) refuses stores.
     WriteBuffer,
 }
+
+hps_sim_core::save_values!(IssueStall);
 
 impl IssueStall {
     /// The name under which a trace shows it.

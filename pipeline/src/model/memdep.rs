@@ -7,6 +7,7 @@
 use super::{Ring, UNKNOWN};
 use crate::config::MemDep;
 use hps_sim_core::likely::{often, seldom};
+use hps_sim_core::state::{SaveState, Saved, StateError};
 
 const INVALID: u32 = u32::MAX;
 
@@ -84,6 +85,24 @@ impl MemoryDependence {
     }
 }
 
+impl SaveState for MemoryDependence {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        match self {
+            MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
+            MemoryDependence::StoreSets(sets) => sets.save_to(to),
+            MemoryDependence::StoreWait(table) => table.save_to(to),
+        }
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        match self {
+            MemoryDependence::Conservative | MemoryDependence::Aggressive => Ok(()),
+            MemoryDependence::StoreSets(sets) => sets.restore_from(from),
+            MemoryDependence::StoreWait(table) => table.restore_from(from),
+        }
+    }
+}
+
 impl MemoryDependence {
     /// Whether some load waits for the addresses of all older stores.
     pub fn waits_for_any(&self) -> bool {
@@ -143,6 +162,12 @@ pub struct StoreSets {
     next_set: u32,
     clear_interval: u64,
     next_clear: u64,
+}
+
+hps_sim_core::save_state! {
+    StoreSets {
+        ssit, is_empty, lfst: each, next_set, clear_interval: skip, next_clear,
+    }
 }
 
 impl StoreSets {
@@ -229,6 +254,8 @@ pub struct StoreWait {
     clear_interval: u64,
     next_clear: u64,
 }
+
+hps_sim_core::save_state! { StoreWait { waits, clear_interval: skip, next_clear } }
 
 impl StoreWait {
     #[inline]

@@ -8,9 +8,10 @@ use super::Cause;
 use crate::memsys::CoreId;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
+use serde::{Deserialize, Serialize};
 
 /// A hardware context: which core of the chip, and which of its contexts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ContextId {
     /// Number among the processors that the guest sees, from 0: the first contexts of all cores, then the second ones.
     pub processor: u16,
@@ -19,6 +20,8 @@ pub struct ContextId {
     /// The context on that core, from 0.
     pub context: u16,
 }
+
+hps_sim_core::save_values!(ContextId);
 
 impl ContextId {
     /// The only context of a chip with one core of one context.
@@ -40,7 +43,7 @@ impl ContextId {
 }
 
 /// Origin of an instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Origin {
     /// The program's.
     #[default]
@@ -52,7 +55,7 @@ pub enum Origin {
 }
 
 /// Why the reorder buffer is empty behind an instruction that emptied it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FlushReason {
     /// The last committed instruction was mispredicted.
     Misprediction,
@@ -63,7 +66,7 @@ pub enum FlushReason {
 }
 
 /// State of a core in a cycle without commits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// The oldest instruction of the reorder buffer is not complete.
     Stalled(Cause),
@@ -99,7 +102,7 @@ impl State {
 }
 
 /// Consecutive cycles in which nothing commits, all in one state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// Where.
     pub context: ContextId,
@@ -124,8 +127,12 @@ impl Stretch {
 
 /// Events of an instruction, as a set. A plain word: each commit that is observed makes one, and observers look it up
 /// in hash maps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct EventSet(u16);
+
+hps_sim_core::save_values!(EventSet);
 
 impl EventSet {
     /// Nothing happened.
@@ -261,7 +268,7 @@ impl EventSet {
 }
 
 /// An instruction commits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
     /// Where.
     pub context: ContextId,
@@ -317,7 +324,7 @@ pub struct Stored {
 }
 
 /// Instructions are taken back, some of which were dispatched in later cycles than all that stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Squash {
     /// Where.
     pub context: ContextId,

@@ -73,6 +73,21 @@ pub(crate) struct Params {
     pub quiet_read: u64,
 }
 
+hps_sim_core::save_state! {
+    Params {
+        fetch_width: skip, fetch_buffer, fetch_block_mask: skip, taken_branches_per_cycle: skip,
+        fetch_to_decode: skip, decode_width, decode_buffer: skip, decode_to_dispatch: skip,
+        dispatch_width, rob_entries, reservation_stations, fp_queue, fp_queue_place: skip,
+        limited_kinds: skip, alone_kinds: skip, has_peers: skip, load_queue, memory_queue: skip,
+        shared_kinds: skip, watched_kinds: skip, separate_addresses: skip,
+        performs_prefetches: skip, peculiar_loads: skip, peculiar_accesses: skip,
+        tells_instructions: skip, mispredict_extra: skip, commit_width, complete_to_commit: skip,
+        issue_width, dispatch_to_issue: skip, issue_to_execute: skip, store_forward: skip,
+        fp_load_extra: skip, l1i_hit: skip, line_shift: skip, clock_mhz, clock_since,
+        counters_wait_for_stores: skip, quiet_read: skip,
+    }
+}
+
 impl Params {
     /// Counters as a program reads them in a cycle, behind `instret` of its instructions: cycles, and nanoseconds by
     /// the clock of the machine.

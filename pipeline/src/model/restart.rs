@@ -2,11 +2,14 @@
 
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::ids::DisePc;
+use serde::{Deserialize, Serialize};
 
 /// Where execution goes on: an address, a position in the expansion there, and the handler that it lies in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Restart {
     pub pc: u64,
     pub disepc: DisePc,
     pub link: Option<HandlerLink>,
 }
+
+hps_sim_core::save_values!(Restart);

@@ -23,6 +23,7 @@
 
 use super::Pipe;
 use hps_sim_core::inst::{Op, OpClass};
+use serde::{Deserialize, Serialize};
 
 const E0: u8 = Pipe::E0.bit();
 const E1: u8 = Pipe::E1.bit();
@@ -112,12 +113,14 @@ fn compares_or_is_logical(mnemonic: &str) -> bool {
 }
 
 /// The instructions of a group: pipes that they take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Group {
     used: u8,
     loads: bool,
     stores: bool,
 }
+
+hps_sim_core::save_values!(Group);
 
 impl Group {
     /// The group with one more instruction in this pipe; none if it may not join there.

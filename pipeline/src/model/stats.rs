@@ -2,7 +2,7 @@
 
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Origin;
 
@@ -29,9 +29,11 @@ macro_rules! counters {
     };
 }
 
+hps_sim_core::save_values!(CoreStats);
+
 counters! {
     /// Counters of the core. `_cycles` count cycles, `_events` occurrences.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[allow(missing_docs)] // the names say it; units are their suffixes
     CoreStats {
         cycles,

@@ -161,6 +161,8 @@ pub struct Pmu {
     counts_events: bool,
 }
 
+hps_sim_core::save_state! { Pmu { counters: each, counts_events: skip } }
+
 #[derive(Clone, Debug)]
 struct Counter {
     config: CounterConfig,
@@ -173,6 +175,8 @@ struct Counter {
     pending: Option<u64>,
     lost: u64,
 }
+
+hps_sim_core::save_state! { Counter { config: same, random, start, seen, next, pending, lost } }
 
 impl Pmu {
     /// The counters, whose numbers are those of the sources of interrupts.

@@ -12,6 +12,8 @@ pub(super) struct Bimodal {
     bits: u32,
 }
 
+hps_sim_core::save_state! { Bimodal { counters, bits: skip } }
+
 impl Bimodal {
     pub fn new(entries: u32) -> Self {
         Bimodal {

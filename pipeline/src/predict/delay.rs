@@ -31,6 +31,8 @@ pub(super) struct Delay {
     tail: u32,
 }
 
+hps_sim_core::save_state! { Delay { slots, last: skip, mean, watching, queue, head, tail } }
+
 /// State of a slot: together and aligned, since warming needs all of it for each branch.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(16))]
@@ -48,6 +50,8 @@ struct Slot {
     /// Branches in flight.
     in_flight: u8,
 }
+
+hps_sim_core::save_state! { Slot { times, history, next, cursor, in_flight } }
 
 /// How late branches taught since [`Delay::watch`].
 #[derive(Clone, Debug)]

@@ -5,6 +5,8 @@
 
 use std::fmt::Debug;
 
+use hps_sim_core::state::{SaveState, Saved, StateError};
+
 use super::bimodal::Bimodal;
 use super::gshare::Gshare;
 use super::history::{Folds, History, HistoryState};
@@ -27,7 +29,7 @@ pub(super) struct Histories<'a> {
 pub(super) type Memo = [u8; 8];
 
 /// A predictor of directions. Its tables change only in `train`, which is called at commit, in program order.
-pub(super) trait DirectionPredictor: Debug + Send + Sync {
+pub(super) trait DirectionPredictor: SaveState + Debug + Send + Sync {
     /// Whether the branch at `pc` is taken. What `memo` holds then comes back in `train`, if the predictor has folded
     /// histories.
     fn predict(&self, pc: u64, histories: Histories<'_>, memo: &mut Memo) -> bool;
@@ -54,6 +56,24 @@ pub(super) enum Direction {
     Always(bool),
     Tournament(Tournament),
     Other(Box<dyn DirectionPredictor>),
+}
+
+impl SaveState for Direction {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        match self {
+            Direction::Always(_) => {}
+            Direction::Tournament(tournament) => tournament.save_to(to),
+            Direction::Other(other) => other.save_to(to),
+        }
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        match self {
+            Direction::Always(_) => Ok(()),
+            Direction::Tournament(tournament) => tournament.restore_from(from),
+            Direction::Other(other) => other.restore_from(from),
+        }
+    }
 }
 
 /// The direction predictor of a machine, and the histories that it needs.

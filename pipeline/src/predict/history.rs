@@ -24,6 +24,8 @@ pub(super) struct HistoryState {
     pub path: u32,
 }
 
+hps_sim_core::save_state! { HistoryState { global, position, path } }
+
 /// How one history of `length` bits is folded to `width` bits: bit `i` of the history (0 is the
 /// newest) goes to bit `i mod width`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub(super) struct History {
     table_count: usize,
     ring: Box<[u64]>,
 }
+
+hps_sim_core::save_state! { History { state, folds, tables: skip, table_count: skip, ring } }
 
 impl History {
     /// Histories without folded parts.

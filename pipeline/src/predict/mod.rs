@@ -26,6 +26,8 @@ mod tournament;
 mod unit;
 mod warm;
 
+use serde::{Deserialize, Serialize};
+
 pub use path::PredictedPath;
 pub use tables::BranchTables;
 pub use unit::BranchUnit;
@@ -37,7 +39,7 @@ use ras::RasState;
 use tournament::TournamentPrediction;
 
 /// Kind of a control transfer for the predictor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BranchKind {
     /// Conditional and direct.
     Conditional,
@@ -89,6 +91,8 @@ pub struct Checkpoint {
     pub folded: FoldedBasis,
 }
 
+hps_sim_core::save_state! { Checkpoint { basis, ras, folded } }
+
 /// The state from which a branch was predicted, without folded histories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Basis {
@@ -96,12 +100,16 @@ pub struct Basis {
     tournament: TournamentPrediction,
 }
 
+hps_sim_core::save_state! { Basis { history, tournament } }
+
 /// The folded histories from which a branch was predicted, and what its predictor keeps of the prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoldedBasis {
     memo: Memo,
     folds: Folds,
 }
+
+hps_sim_core::save_state! { FoldedBasis { memo, folds } }
 
 /// The places of a branch in the tables that its address alone selects, for callers that look up a branch more
 /// than once.
@@ -114,6 +122,8 @@ pub struct Site {
     /// Index of the local history, if the predictor has local histories.
     pub local: u16,
 }
+
+hps_sim_core::save_state! { Site { target_set, target_tag, local } }
 
 impl Site {
     #[inline(always)]

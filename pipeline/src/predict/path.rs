@@ -20,12 +20,16 @@ pub struct PredictedPath {
     is_special: bool,
 }
 
+hps_sim_core::save_state! { PredictedPath { history, ras, committed, is_special: skip } }
+
 /// Histories at one moment.
 #[derive(Clone, Debug, Default)]
 struct Histories {
     state: HistoryState,
     folds: Folds,
 }
+
+hps_sim_core::save_state! { Histories { state, folds } }
 
 impl PredictedPath {
     /// The beginning of a path, for a configuration that passed its check.

@@ -21,6 +21,12 @@ pub(super) struct Perceptron {
     threshold: i32,
 }
 
+hps_sim_core::save_state! {
+    Perceptron {
+        weights, index_bits: skip, history_bits: skip, threshold: skip,
+    }
+}
+
 impl Perceptron {
     pub fn new(config: &PerceptronConfig) -> Self {
         let history_bits = config.history_bits as usize;

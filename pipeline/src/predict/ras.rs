@@ -13,6 +13,8 @@ pub(super) struct RasState {
     top: u16,
 }
 
+hps_sim_core::save_state! { RasState { top_value, pushes, top } }
+
 /// Return address stack. With no entries it never predicts.
 #[derive(Clone, Debug)]
 pub(super) struct Ras {
@@ -23,6 +25,8 @@ pub(super) struct Ras {
     log: Box<[(u16, u64)]>,
     pushes: u32,
 }
+
+hps_sim_core::save_state! { Ras { entries, top, repair: skip, log, pushes } }
 
 impl Ras {
     pub fn new(entries: u32, repair: RasRepair) -> Self {

@@ -30,6 +30,8 @@ struct Entry {
     useful: u8,
 }
 
+hps_sim_core::save_state! { Entry { tag, ctr, useful } }
+
 impl Entry {
     fn taken(self) -> bool {
         self.ctr >= 0
@@ -105,6 +107,13 @@ pub(super) struct Tage {
     reset_interval: u64,
     /// State of the generator that spreads allocations.
     random: u32,
+}
+
+hps_sim_core::save_state! {
+    Tage {
+        base, entries, tables: skip, index_bits: skip, tag_mask: skip, use_alternative, trained,
+        reset_interval: skip, random,
+    }
 }
 
 /// History lengths of the tagged tables: geometric from the least to the most.

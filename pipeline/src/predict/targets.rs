@@ -21,11 +21,19 @@ pub(super) struct Btb {
     absent: bool,
 }
 
+hps_sim_core::save_state! {
+    Btb {
+        entries, last: skip, ways: skip, set_bits: skip, tag_mask: skip, absent: skip,
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     target: u64,
     tag: u32,
 }
+
+hps_sim_core::save_state! { Entry { target, tag } }
 
 impl Btb {
     pub fn new(config: &BtbConfig) -> Self {
@@ -145,6 +153,12 @@ pub(super) struct TargetCache {
     index_bits: u32,
     history_mask: u32,
     tag_bits: u32,
+}
+
+hps_sim_core::save_state! {
+    TargetCache {
+        tags, targets, index_bits: skip, history_mask: skip, tag_bits: skip,
+    }
 }
 
 impl TargetCache {

@@ -23,6 +23,13 @@ pub(super) struct Tournament {
     pub delay: Delay,
 }
 
+hps_sim_core::save_state! {
+    Tournament {
+        local_index_bits: skip, local_history_bits: skip, local_mask: skip, local, global, chooser,
+        delay,
+    }
+}
+
 /// The parts of a tournament prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TournamentPrediction {
@@ -30,6 +37,8 @@ pub(super) struct TournamentPrediction {
     /// The local history that was used; training needs it again.
     pub local_history: u16,
 }
+
+hps_sim_core::save_state! { TournamentPrediction { taken, local_history } }
 
 impl Tournament {
     pub fn new(config: &TournamentConfig) -> Self {

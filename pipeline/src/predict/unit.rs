@@ -12,6 +12,8 @@ pub struct BranchUnit {
     pub(crate) path: PredictedPath,
 }
 
+hps_sim_core::save_state! { BranchUnit { tables, path } }
+
 impl BranchUnit {
     /// An untrained unit of a configuration that passed its check.
     #[must_use]

@@ -79,6 +79,57 @@ pub fn riscv_workload(name: &str) -> Process {
     workload(w, Isa::Riscv64)
 }
 
+/// Threads that change the same lines, one on each context.
+pub fn threads(count: usize) -> Program {
+    let begin = (1..count).map(|thread| {
+        format!(
+            "li a0, 0x50f00
+             la a1, data
+             li t0, {}
+             add a1, a1, t0
+             li a7, 220
+             ecall
+             beqz a0, work
+             ",
+            (thread + 1) * 0x1000
+        )
+    });
+    let text = format!(
+        "main:
+         la s0, data
+         {}
+         work:
+         la s0, data
+         rdcycle s1
+         li s2, 60000
+         again:
+         slli t0, s1, 13
+         xor s1, s1, t0
+         srli t0, s1, 7
+         xor s1, s1, t0
+         slli t0, s1, 17
+         xor s1, s1, t0
+         andi t1, s1, 0x7f8
+         add t1, t1, s0
+         ld t2, 0(t1)
+         andi t3, s1, 3
+         beqz t3, atomic
+         add t2, t2, s1
+         sd t2, 0(t1)
+         j next
+         atomic:
+         amoadd.d t2, s1, (s0)
+         next:
+         addi s2, s2, -1
+         bnez s2, again
+         li a7, 93
+         ecall
+         ",
+        begin.collect::<String>()
+    );
+    Program::new(&text, 0x1_0000)
+}
+
 /// Keeps the record of every instruction that left the pipeline.
 #[derive(Default)]
 pub struct Trace {

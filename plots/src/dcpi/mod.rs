@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use hps_dcpi::accuracy::CAUSES;
 use hps_dcpi::paper;
 use hps_experiments::claims::{Claim, Section};
 use hps_experiments::dcpi::order::{BESIDE, HEAD, Level, error_measure, followed_measure};
 use hps_experiments::dcpi::{
-    FOLLOWS, MAIN_PERIOD, PERIODS, bucket_name, data, follow_setting, setting_of,
+    CONFIDENCES, FOLLOWS, MAIN_PERIOD, PERIODS, blame_setting, bucket_name, data, follow_setting,
+    setting_of,
 };
 use hps_experiments::{Table, UnitRecord};
 
@@ -136,6 +138,7 @@ fn of_isa(isa: &str, measured: &Table<'_>) -> Result<Vec<Chapter>, PlotError> {
         ..Chapter::default()
     };
     estimates.tables.push(programs_table(measured));
+    estimates.tables.push(calibration_table(measured));
     estimates.tables.push(edges_table(measured));
     let mut culprits = Chapter {
         id: format!("culprits-{isa}"),
@@ -146,6 +149,7 @@ fn of_isa(isa: &str, measured: &Table<'_>) -> Result<Vec<Chapter>, PlotError> {
         culprits.figures.push((name("icache"), figure));
     }
     culprits.tables.push(culprits_table(measured));
+    culprits.tables.push(blame_table(measured));
     let mut chapters = vec![estimates, culprits];
     if data::machines(measured).len() > 1 {
         chapters.push(Chapter {
@@ -352,6 +356,37 @@ fn edges_table(measured: &Table<'_>) -> ChapterTable {
         directions("by further interrupts").at(&*next),
     ];
     by_program(measured, &title, &columns)
+}
+
+/// Table of what confidence is worth, by program.
+fn calibration_table(measured: &Table<'_>) -> ChapterTable {
+    let title = "Confidence by program, in percent: samples of each confidence, and those of them within 10% of the true \
+                 frequency";
+    let columns = CONFIDENCES.iter().rev().flat_map(|name| {
+        [
+            percent(*name, format!("{name}_share_ratio"), 1),
+            percent("within 10%", format!("{name}_within_10_ratio"), 1),
+        ]
+    });
+    let columns: Vec<Column> = columns.map(|column| column.at(setting())).collect();
+    by_program(measured, title, &columns)
+}
+
+/// Table of how much of what is blamed on a cause is really its.
+fn blame_table(measured: &Table<'_>) -> ChapterTable {
+    let title = "Stalls by cause, means over programs in percent: share of all stalls; of the cycles that are blamed on the \
+                 cause, those that have it (precision); of those that have it, the blamed ones (recall); with samples of \
+                 events and of cycles alone";
+    let columns = [
+        percent("Stalls", "blame_real_ratio", 1),
+        percent("Precision", "blame_precision_ratio", 1),
+        percent("Recall", "blame_recall_ratio", 1),
+        percent("Precision, cycles alone", "blame_alone_precision_ratio", 1),
+        percent("Recall, cycles alone", "blame_alone_recall_ratio", 1),
+    ];
+    let rows = CAUSES.into_iter();
+    let rows = rows.map(|cause| Row::new([cause.name()]).at(blame_setting(cause)));
+    means(measured, title, &["Cause"], rows, &columns)
 }
 
 fn culprits_table(measured: &Table<'_>) -> ChapterTable {

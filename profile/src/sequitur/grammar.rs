@@ -1,11 +1,12 @@
 //! A finished grammar in two flat arrays.
 
 use bitvec::vec::BitVec;
+use serde::{Deserialize, Serialize};
 
 use super::{NO_NODE, START, Sequitur, code};
 
 /// One symbol of a rule's body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GrammarSymbol {
     /// A terminal, by its number in [`Grammar::terminals`].
     Terminal(u32),
@@ -16,7 +17,7 @@ pub enum GrammarSymbol {
 }
 
 /// A grammar with its rules numbered from 0, the start rule. 8 bytes for each symbol.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grammar {
     /// Body of rule r: `symbols[offsets[r]..offsets[r + 1]]`.
     offsets: Vec<u32>,
@@ -146,6 +147,36 @@ impl Grammar {
             });
         }
         lengths
+    }
+
+    /// The number of terminals in the sequence; `None` if this is no grammar: a symbol names what is not there, or a rule
+    /// uses itself. A grammar that was read from a file may be none.
+    pub(crate) fn length(&self) -> Option<u64> {
+        let ends = (self.offsets.first(), self.offsets.last());
+        let is_whole = ends == (Some(&0), Some(&u32::try_from(self.symbols.len()).ok()?));
+        let names_what_is_there = |symbol: &GrammarSymbol| match *symbol {
+            GrammarSymbol::Terminal(number) => (number as usize) < self.terminals.len(),
+            GrammarSymbol::Rule(rule) => (rule as usize) < self.offsets.len() - 1,
+            GrammarSymbol::Terminator => true,
+        };
+        if self.offsets.len() < 2
+            || !is_whole
+            || !self.offsets.is_sorted()
+            || !self.symbols.iter().all(names_what_is_there)
+        {
+            return None;
+        }
+        let order = self.reverse_postorder();
+        let mut places = vec![0; self.rules() as usize];
+        for (place, &rule) in order.iter().enumerate() {
+            places[rule as usize] = place;
+        }
+        let uses_later_ones = |&rule: &u32| {
+            let mut used = self.used_rules(rule);
+            used.all(|used| places[used as usize] > places[rule as usize])
+        };
+        let is_tree = order.iter().all(uses_later_ones);
+        is_tree.then(|| self.lengths(&order)[START as usize])
     }
 
     /// The terminals of a rule's expansion, terminators left out.

@@ -5,11 +5,16 @@ use std::sync::Arc;
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::segment::SegmentStream;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Candidate {
+    #[serde(
+        serialize_with = "write_addresses",
+        deserialize_with = "read_addresses"
+    )]
     addresses: Arc<[u64]>,
     /// Uses that lie in no other candidate.
     top_uses: u64,
@@ -24,11 +29,52 @@ impl Candidate {
 }
 
 /// Candidates as a graph in which every edge leads to a shorter stream.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
 pub struct Candidates {
     nodes: Vec<Candidate>,
     ids: FxHashMap<Arc<[u64]>, u32>,
     dropped: u64,
+}
+
+/// Candidates, which of them are found by their addresses, and how many were given up.
+type Written = (Vec<Candidate>, Vec<u32>, u64);
+
+impl From<Candidates> for Written {
+    fn from(candidates: Candidates) -> Written {
+        let mut found: Vec<u32> = candidates.ids.into_values().collect();
+        found.sort_unstable();
+        (candidates.nodes, found, candidates.dropped)
+    }
+}
+
+impl TryFrom<Written> for Candidates {
+    type Error = &'static str;
+
+    fn try_from((nodes, found, dropped): Written) -> Result<Candidates, Self::Error> {
+        let children = nodes.iter().flat_map(|node| &node.children);
+        let mut named = children.map(|child| child.0).chain(found.iter().copied());
+        if named.any(|id| id as usize >= nodes.len()) {
+            return Err("there is no such candidate");
+        }
+        let ids = found
+            .into_iter()
+            .map(|id| (Arc::clone(&nodes[id as usize].addresses), id))
+            .collect();
+        Ok(Candidates {
+            nodes,
+            ids,
+            dropped,
+        })
+    }
+}
+
+fn write_addresses<S: Serializer>(addresses: &Arc<[u64]>, to: S) -> Result<S::Ok, S::Error> {
+    addresses.as_ref().serialize(to)
+}
+
+fn read_addresses<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<[u64]>, D::Error> {
+    Ok(Vec::deserialize(from)?.into())
 }
 
 impl Candidates {

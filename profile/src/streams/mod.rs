@@ -29,6 +29,7 @@ mod background;
 mod candidates;
 mod config;
 mod segment;
+mod state;
 #[cfg(test)]
 mod tests;
 mod unique;
@@ -147,6 +148,11 @@ impl HotStreamAnalyzer {
         if self.terminators.len() >= RECENT {
             self.take_recent();
         }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &StreamConfig {
+        &self.config
     }
 
     /// References so far.

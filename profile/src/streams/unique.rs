@@ -1,18 +1,27 @@
 //! How many distinct addresses there are, in bounded memory.
 
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Registers of the sketch: 2^14, for a standard error of 1.04 / 2^7 = 0.8%.
 const REGISTER_BITS: u32 = 14;
 
 /// Counts distinct values exactly up to a limit, and beyond it by HyperLogLog (Flajolet et al.,
 /// 2007) in 16 KiB, with a standard error of 0.8%.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct UniqueCounter {
+    #[serde(serialize_with = "write_in_order")]
     exact: FxHashSet<u64>,
     limit: usize,
     /// Empty as long as the count is exact.
     registers: Vec<u8>,
+}
+
+/// Equal sets are written in equal ways.
+fn write_in_order<S: Serializer>(set: &FxHashSet<u64>, to: S) -> Result<S::Ok, S::Error> {
+    let mut values: Vec<&u64> = set.iter().collect();
+    values.sort_unstable();
+    values.serialize(to)
 }
 
 impl UniqueCounter {

@@ -7,6 +7,7 @@
 use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 
 use super::{Entered, Node, NodeId};
 
@@ -18,7 +19,7 @@ const EMPTY: u32 = u32::MAX;
 const LEAST: usize = 64;
 
 /// Links of a context. The root, which is no child, stands for none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Links {
     newest_child: NodeId,
     /// The child of the same parent that was made before it.
@@ -35,6 +36,8 @@ pub(super) struct Children {
     /// Places that are not empty.
     used: usize,
 }
+
+hps_sim_core::save_state! { Children { links, places, used } }
 
 impl Children {
     /// The children of the root of a tree without other nodes.

@@ -8,17 +8,20 @@ use std::collections::BTreeMap;
 use super::stack::{Frame, Kind, NOWHERE, Stack};
 use super::{ContextTree, Entered, NodeId};
 use hps_sim_core::process::layout;
+use serde::{Deserialize, Serialize};
 
 /// Stacks that are kept while they do not run.
 const MAX_PARKED: usize = 1 << 16;
 
 /// The stacks that do not run, by the highest stack pointer of each.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Parked {
     stacks: BTreeMap<u64, (u64, Stack)>,
     /// How often execution went from one stack to another.
     pub switches: u64,
 }
+
+hps_sim_core::save_values!(Parked);
 
 impl Parked {
     /// The stack whose memory a stack pointer would lie in.

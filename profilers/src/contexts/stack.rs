@@ -1,5 +1,7 @@
 //! A stack of open calls, and where a stack pointer lies on it.
 
+use serde::{Deserialize, Serialize};
+
 use super::NodeId;
 
 /// Stack pointers as near as this are of one function: a call and its tail calls.
@@ -13,7 +15,7 @@ const MAX_DEPTH: usize = 1 << 22;
 pub(super) const NOWHERE: u64 = u64::MAX;
 
 /// Reason for which a frame is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     /// A call, or the beginning of a coroutine.
     Call,
@@ -24,7 +26,7 @@ pub(super) enum Kind {
 }
 
 /// An open frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Frame {
     pub node: NodeId,
     /// Execution goes on there when it ends.
@@ -47,7 +49,7 @@ impl Frame {
 
 /// A stack of a thread or of a coroutine. Its frames lie in one or more *segments* of memory: a handler runs on an
 /// alternate stack, a runtime calls its scheduler on another one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Stack {
     /// The context around its first call.
     pub root: NodeId,
@@ -63,6 +65,8 @@ pub(super) struct Stack {
     /// When it began, as a number of switches between stacks.
     pub began: u64,
 }
+
+hps_sim_core::save_values!(Stack);
 
 impl Stack {
     /// A stack without frames, for what begins at this stack pointer.

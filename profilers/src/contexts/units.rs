@@ -6,13 +6,14 @@
 use hps_sim_core::process::layout;
 use hps_sim_core::symbols::CodeWatch;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::NodeId;
 use crate::views::FunctionMap;
 
 /// Code that lies in one function, whatever functions are told apart after the run: the body of a function that the
 /// program names, the handlers, or one instruction elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Code(u32);
 
 impl Code {
@@ -34,13 +35,15 @@ impl Code {
 }
 
 /// Code in a calling context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Place {
     /// The calling context.
     pub node: NodeId,
     /// The code.
     pub code: Code,
 }
+
+hps_sim_core::save_values!(Place);
 
 /// The code of each address.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ struct Codes {
     /// By that address.
     known: FxHashMap<u64, Code>,
 }
+
+hps_sim_core::save_state! { Codes { functions: skip, watch: skip, addresses, known } }
 
 impl Codes {
     /// The code that an address belongs to.
@@ -77,7 +82,7 @@ impl Codes {
 }
 
 /// The units of a context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Own {
     /// Units of the code that took some first.
     units: u64,
@@ -110,6 +115,12 @@ pub(crate) struct UnitCounter {
     of_node: Vec<Own>,
     commits: Vec<u64>,
     others: FxHashMap<Place, u64>,
+}
+
+hps_sim_core::save_state! {
+    UnitCounter {
+        codes, place, pending, pending_commits, of_node, commits, others,
+    }
 }
 
 impl UnitCounter {

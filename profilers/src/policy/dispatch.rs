@@ -41,6 +41,8 @@ pub struct DispatchTag {
     waits: Option<u64>,
 }
 
+hps_sim_core::save_state! { DispatchTag { waits } }
+
 impl DispatchTag {
     /// The squash that took the instruction back that was tagged.
     fn lost_in(since: u64, squashes: &[Squash]) -> Option<&Squash> {

@@ -8,6 +8,7 @@
 
 use hps_pipeline::core::{Commit, Origin};
 use hps_sim_core::ids::DisePc;
+use serde::{Deserialize, Serialize};
 
 use super::{Moment, Policy};
 use crate::beat::{Beat, key_of};
@@ -44,8 +45,10 @@ pub struct Interrupt {
     pending: Vec<Pending>,
 }
 
+hps_sim_core::save_state! { Interrupt { name: skip, skid_cycles: skip, pending } }
+
 /// A sample whose instruction has not committed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Pending {
     /// The interrupt is recognized from this cycle on.
     From(u64),

@@ -9,6 +9,7 @@
 //! tell which of them the processor waited for.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use hps_pipeline::core::EventSet;
 
@@ -38,7 +39,7 @@ pub const LBR: Profiler = Profiler {
 };
 
 /// A taken branch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Record {
     from: u64,
     to: u64,
@@ -54,6 +55,8 @@ pub struct BranchRecords {
     pub ranges: FxHashMap<(u64, u64), (u64, u64)>,
 }
 
+hps_sim_core::save_state! { BranchRecords { edges, ranges } }
+
 /// Keeps the last taken branches; a sample reads them all.
 #[derive(Clone, Debug)]
 pub struct Lbr {
@@ -63,6 +66,8 @@ pub struct Lbr {
     oldest: usize,
     records: BranchRecords,
 }
+
+hps_sim_core::save_state! { Lbr { entries: skip, ring, oldest, records } }
 
 impl Lbr {
     /// A ring of `entries` records, at least two.

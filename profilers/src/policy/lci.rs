@@ -26,6 +26,8 @@ pub const LCI: Profiler = Profiler {
 #[derive(Clone, Debug, Default)]
 pub struct LastCommitted;
 
+hps_sim_core::save_state! { LastCommitted {} }
+
 impl Policy for LastCommitted {
     fn name(&self) -> &'static str {
         "lci"

@@ -15,6 +15,7 @@ pub(crate) mod timed_pebs;
 pub(crate) mod tip;
 
 use hps_pipeline::core::Stretch;
+use hps_sim_core::state::SaveState;
 
 pub use dispatch::DispatchTag;
 pub use interrupt::Interrupt;
@@ -75,7 +76,7 @@ impl Clone for Box<dyn Policy> {
 }
 
 /// Which instruction a profiler blames. It knows of one hardware context.
-pub trait Policy: Again + Send {
+pub trait Policy: Again + SaveState + Send {
     /// The name under which it is registered.
     fn name(&self) -> &'static str;
 

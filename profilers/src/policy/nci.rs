@@ -38,6 +38,8 @@ pub const NCI_ILP: Profiler = Profiler {
 #[derive(Clone, Debug, Default)]
 pub struct NextCommitting;
 
+hps_sim_core::save_state! { NextCommitting {} }
+
 impl Policy for NextCommitting {
     fn name(&self) -> &'static str {
         "nci"
@@ -52,6 +54,8 @@ impl Policy for NextCommitting {
 /// Blames all instructions of the group that commits next, equally.
 #[derive(Clone, Debug, Default)]
 pub struct NextGroup;
+
+hps_sim_core::save_state! { NextGroup {} }
 
 impl Policy for NextGroup {
     fn name(&self) -> &'static str {

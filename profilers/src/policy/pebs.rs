@@ -47,6 +47,8 @@ pub struct Pebs {
     armed: Vec<u64>,
 }
 
+hps_sim_core::save_state! { Pebs { name: skip, armed } }
+
 impl Pebs {
     /// Under the name that its period gives it.
     #[must_use]

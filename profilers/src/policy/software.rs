@@ -30,6 +30,8 @@ pub struct Software {
     recognized: Vec<u64>,
 }
 
+hps_sim_core::save_state! { Software { skid_cycles: skip, recognized } }
+
 impl Software {
     /// A profiler with `skid_cycles` cycles from the sample to the recognition of its interrupt.
     #[must_use]

@@ -34,6 +34,8 @@ pub struct TimedPebs {
     armed: Vec<u64>,
 }
 
+hps_sim_core::save_state! { TimedPebs { armed } }
+
 impl Policy for TimedPebs {
     fn name(&self) -> &'static str {
         PEBS_TIMED.name

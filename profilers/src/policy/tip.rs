@@ -57,6 +57,8 @@ fn sample(moment: &Moment<'_>, credits: &mut Credits, seen: impl Fn(EventSet) ->
 #[derive(Clone, Debug, Default)]
 pub struct Tip;
 
+hps_sim_core::save_state! { Tip {} }
+
 impl Policy for Tip {
     fn name(&self) -> &'static str {
         "tip"
@@ -71,6 +73,8 @@ impl Policy for Tip {
 /// Blames as the oracle does, and names the events.
 #[derive(Clone, Debug, Default)]
 pub struct Tea;
+
+hps_sim_core::save_state! { Tea {} }
 
 impl Policy for Tea {
     fn name(&self) -> &'static str {

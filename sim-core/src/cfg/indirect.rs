@@ -1,21 +1,26 @@
 //! Targets of indirect jumps, found by following values forward from the entry of the function.
 //!
 //! Compilers make of a `switch` a load from a table and a jump. Values that are known from the code alone flow along
-//! the edges of the graph; where two ways meet, a register keeps a value on which both agree. An index stays unknown.
-//! A table that is found adds edges, through which values flow again, until no jump changes. Entries of a table are
-//! read as long as they are addresses of instructions in the function, up to the next table.
+//! the edges of the graph; where ways meet, a register has the values of all definitions that reach the place
+//! (`values.rs`). An index stays unknown. A table that is found adds edges, through which values flow again, until no
+//! jump changes. Entries of a table are read as long as they are addresses of instructions in the function, up to the
+//! next table.
 //!
-//! A register that no instruction has defined on a way to a place (at the entry, behind a call that may change it,
-//! loaded from the stack) agrees with every value: compilers do not use it there.
+//! The graph has edges that no run takes, such as those behind calls that never return. So a register that holds the
+//! base of a table may seem to hold other values too: of these, one that is no address of a table is passed over.
+//!
+//! An indirect jump that finds the frame as the function found it, in a function all of whose code is reached without
+//! it, is a call in the place of a return.
 //!
 //! Targets are assumed, not proven: nothing notices a program that changes its tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::values::{Pool, Set, Table, Value};
 use super::{Code, Placed};
 use crate::alpha::registers as alpha;
-use crate::inst::{Inst, Op, OpClass, Sum, reg};
+use crate::inst::{Inst, Op, OpClass, reg};
 use crate::isa::Isa;
 
 /// Where an indirect jump leads.
@@ -32,48 +37,45 @@ pub(super) enum Targets {
 /// Most entries of a table.
 const MOST_ENTRIES: u64 = 4096;
 
-/// What is known of a register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
-    /// Not defined on the way here, or loaded from the stack.
-    Undefined,
-    Unknown,
-    Known(u64),
-    /// A known address, and an unknown number of so many bytes.
-    Indexed {
-        base: u64,
-        scale: u64,
-    },
-    /// An entry of a table, and something added to it.
-    Entry {
-        table: Table,
-        plus: u64,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Table {
-    addr: u64,
-    step: u64,
-    bytes: usize,
-    signed: bool,
-}
-
-impl Value {
-    /// The value where two ways meet.
-    fn meet(self, other: Value) -> Value {
-        match (self, other) {
-            (Value::Undefined, value) | (value, Value::Undefined) => value,
-            (one, other) if one == other => one,
-            _ => Value::Unknown,
-        }
-    }
-}
-
 /// Integer registers alone: no address is computed in others.
 const REGISTERS: usize = reg::FP as usize;
 
-type Registers = [Value; REGISTERS];
+/// Candidates for the values of registers, and of words of the frame that the function has stored.
+#[derive(Clone, PartialEq, Eq)]
+struct State {
+    registers: [Set; REGISTERS],
+    /// By distance from the stack pointer at the entry. A word that is absent has no candidates: loads of it agree
+    /// with every value.
+    frame: BTreeMap<u64, Set>,
+}
+
+impl State {
+    fn new() -> State {
+        State {
+            registers: [Set::NONE; REGISTERS],
+            frame: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the candidates of another way to the same place.
+    fn meet(&mut self, other: &State, pool: &mut Pool) {
+        for (met, value) in self.registers.iter_mut().zip(&other.registers) {
+            *met = pool.meet(*met, *value);
+        }
+        for (place, value) in &other.frame {
+            let met = self.frame.entry(*place).or_insert(Set::NONE);
+            *met = pool.meet(*met, *value);
+        }
+    }
+
+    fn of(&self, register: u8, pool: &mut Pool) -> Set {
+        match (register, self.registers.get(usize::from(register))) {
+            (reg::ZERO, _) => pool.one(Value::Known(0)),
+            (_, Some(set)) => *set,
+            (_, None) => pool.one(Value::Unknown),
+        }
+    }
+}
 
 /// Most times that values flow through the function for one set of edges, and most sets of edges.
 const MOST_ROUNDS: usize = 32;
@@ -86,22 +88,28 @@ pub(super) fn resolve(
     insts: &[Placed],
     starts: &BTreeSet<u64>,
 ) -> BTreeMap<u64, Targets> {
-    let is_jump = |placed: &&Placed| placed.inst.class == OpClass::JumpIndirect;
-    if !insts.iter().any(|placed| is_jump(&placed)) {
+    let is_jump = |placed: &Placed| placed.inst.class == OpClass::JumpIndirect;
+    if !insts.iter().any(is_jump) {
         return BTreeMap::new();
     }
     let inside: BTreeSet<u64> = insts.iter().map(|i| i.pc).collect();
-    let mut values: BTreeMap<u64, Value> = BTreeMap::new();
+    let mut values: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
     let mut found = BTreeMap::new();
+    let mut leaving = BTreeSet::new();
     for _ in 0..MOST_ROUNDS {
         let mut starts = starts.clone();
         starts.extend(found.values().flatten().filter(|t| inside.contains(*t)));
-        let flow = Flow::new(code, function, insts, &starts, &found);
-        for (jump, value) in flow.jumps() {
+        let mut flow = Flow::new(code, insts, &starts);
+        flow.run(function, &found);
+        leaving.clear();
+        for (jump, state) in flow.jumps() {
             // Edges that a table adds may bring other values to its own jump. The table stays.
-            let old = values.entry(jump).or_insert(value);
-            if !matches!(old, Value::Entry { .. } | Value::Known(_)) {
-                *old = value;
+            let is_found = found.contains_key(&jump);
+            if !is_found || candidates(code, &state.target, &inside).is_some() {
+                values.insert(jump, state.target);
+            }
+            if state.is_as_entered && flow.is_all_reached {
+                leaving.insert(jump);
             }
         }
         let next = targets(code, &values, &inside);
@@ -110,15 +118,16 @@ pub(super) fn resolve(
         }
         found = next;
     }
-    let blocks = blocks(insts, starts);
-    let jumps = blocks.iter().filter_map(|block| {
+    let isa = code.image().isa;
+    let jumps = blocks(insts, starts).into_iter().filter_map(|block| {
         let last = insts.get(block.end.checked_sub(1)?)?;
-        if !is_jump(&last) {
+        if !is_jump(last) {
             return None;
         }
+        let leaves = || leaving.contains(&last.pc) || leaves(isa, &last.inst, &insts[block]);
         let targets = match found.remove(&last.pc) {
             Some(all) => Targets::Known(all),
-            None if leaves(code.image().isa, &last.inst, &insts[block.clone()]) => Targets::Outside,
+            None if leaves() => Targets::Outside,
             None => Targets::Unknown,
         };
         Some((last.pc, targets))
@@ -129,26 +138,65 @@ pub(super) fn resolve(
 /// The targets of each jump whose value is known, by its address.
 fn targets(
     code: &Code<'_>,
-    values: &BTreeMap<u64, Value>,
+    values: &BTreeMap<u64, Vec<Value>>,
     inside: &BTreeSet<u64>,
 ) -> BTreeMap<u64, Vec<u64>> {
-    let tables: BTreeSet<u64> = values
-        .values()
-        .filter_map(|v| match v {
-            Value::Entry { table, .. } => Some(table.addr),
-            _ => None,
-        })
-        .collect();
-    let of_jump = |value: &Value| match *value {
-        Value::Known(target) => vec![target],
-        Value::Entry { table, plus } => {
+    let all = values.iter().filter_map(|(jump, of)| {
+        let candidates = candidates(code, of, inside)?;
+        Some((*jump, candidates))
+    });
+    let all: Vec<_> = all.collect();
+    let of_all = all.iter().flat_map(|(_, candidates)| candidates);
+    let tables: BTreeSet<u64> = of_all.filter_map(Candidate::table).collect();
+    let of_jump = |candidate: &Candidate| match candidate {
+        Candidate::Target(target) => vec![*target],
+        Candidate::Table(table, plus) => {
             let end = tables.range(table.addr + 1..).next().copied();
-            entries(code, &table, plus, end, inside)
+            entries(code, table, *plus, end, inside)
         }
-        _ => Vec::new(),
     };
-    let all = values.iter().map(|(jump, value)| (*jump, of_jump(value)));
-    all.filter(|(_, targets)| !targets.is_empty()).collect()
+    let targets = |candidates: Vec<Candidate>| {
+        let all: BTreeSet<u64> = candidates.iter().flat_map(of_jump).collect();
+        all.into_iter().collect()
+    };
+    all.into_iter()
+        .map(|(jump, candidates)| (jump, targets(candidates)))
+        .collect()
+}
+
+/// Where a jump may lead.
+enum Candidate {
+    Target(u64),
+    /// To an entry of a table, plus a number.
+    Table(Table, u64),
+}
+
+impl Candidate {
+    fn table(&self) -> Option<u64> {
+        match self {
+            Candidate::Table(table, _) => Some(table.addr),
+            Candidate::Target(_) => None,
+        }
+    }
+}
+
+/// Where a jump through a register with these values may lead; `None` if one of them is not known. A table whose first
+/// entry leads to no instruction of the function is none.
+fn candidates(code: &Code<'_>, values: &[Value], inside: &BTreeSet<u64>) -> Option<Vec<Candidate>> {
+    let mut found = Vec::new();
+    for value in values {
+        match *value {
+            Value::Known(target) => found.push(Candidate::Target(target)),
+            Value::Entry { table, plus } => {
+                let end = Some(table.addr + 1);
+                if !entries(code, &table, plus, end, inside).is_empty() {
+                    found.push(Candidate::Table(table, plus));
+                }
+            }
+            _ => return None,
+        }
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 fn blocks(insts: &[Placed], starts: &BTreeSet<u64>) -> Vec<Range<usize>> {
@@ -194,171 +242,259 @@ fn entries(
     targets.into_iter().collect()
 }
 
-/// Values of registers at the beginning of each block of a function.
+/// Values at the beginning of each block of a function.
 struct Flow<'a> {
     code: &'a Code<'a>,
     insts: &'a [Placed],
     blocks: Vec<Range<usize>>,
-    /// Registers at the beginning of each block; `None` where no known edge leads.
-    into: Vec<Option<Box<Registers>>>,
+    pool: Pool,
+    /// State at the beginning of each block; `None` where no known edge leads.
+    into: Vec<Option<Box<State>>>,
+    /// Whether known edges lead to all code but padding.
+    is_all_reached: bool,
+}
+
+/// What is known at an indirect jump.
+struct AtJump {
+    /// Candidates for the address to which it jumps.
+    target: Vec<Value>,
+    /// Stack and return address are those at the entry of the function.
+    is_as_entered: bool,
 }
 
 impl<'a> Flow<'a> {
-    /// Lets values flow along direct edges and along those of `jumps`, by the addresses of the jumps.
-    fn new(
-        code: &'a Code<'a>,
-        function: u64,
-        insts: &'a [Placed],
-        starts: &BTreeSet<u64>,
-        jumps: &BTreeMap<u64, Vec<u64>>,
-    ) -> Flow<'a> {
+    fn new(code: &'a Code<'a>, insts: &'a [Placed], starts: &BTreeSet<u64>) -> Flow<'a> {
         let blocks = blocks(insts, starts);
-        let number: BTreeMap<u64, usize> = blocks
+        Flow {
+            code,
+            insts,
+            pool: Pool::new(),
+            into: vec![None; blocks.len()],
+            blocks,
+            is_all_reached: false,
+        }
+    }
+
+    /// Lets values flow along direct edges and along those of `jumps`, by the addresses of the jumps.
+    fn run(&mut self, function: u64, jumps: &BTreeMap<u64, Vec<u64>>) {
+        let number: BTreeMap<u64, usize> = self
+            .blocks
             .iter()
             .enumerate()
-            .filter_map(|(at, block)| Some((insts.get(block.start)?.pc, at)))
+            .filter_map(|(at, block)| Some((self.insts.get(block.start)?.pc, at)))
             .collect();
-        let mut comes_from = vec![Vec::new(); blocks.len()];
-        for (from, block) in blocks.iter().enumerate() {
-            let last = block.end.checked_sub(1).and_then(|last| insts.get(last));
-            for to in last
-                .iter()
-                .flat_map(|last| successors(last, jumps, &number))
-            {
+        let mut comes_from = vec![Vec::new(); self.blocks.len()];
+        for (from, block) in self.blocks.iter().enumerate() {
+            let last = block.end.checked_sub(1).and_then(|at| self.insts.get(at));
+            let targets = last.map(|last| successors(last, jumps, &number));
+            for to in targets.into_iter().flatten() {
                 comes_from[to].push(from);
             }
         }
-        let mut entered = vec![None; blocks.len()];
-        let end = insts.last().map_or(function, Placed::end);
-        for entry in code.entries(function..end).chain([function]) {
+        let mut entered = vec![None; self.blocks.len()];
+        let end = self.insts.last().map_or(function, Placed::end);
+        for entry in self.code.entries(function..end).chain([function]) {
             if let Some(at) = number.get(&entry) {
                 let is_address = entry == function;
-                entered[*at] = Some(at_entry(code.image().isa, is_address.then_some(function)));
+                entered[*at] = Some(self.at_entry(is_address.then_some(function)));
             }
         }
-        let mut flow = Flow {
-            code,
-            insts,
-            into: entered.clone(),
-            blocks,
-        };
-        let mut behind: Vec<Option<Box<Registers>>> = vec![None; entered.len()];
-        let mut is_steady = false;
+        let mut behind: Vec<Option<Box<State>>> = vec![None; entered.len()];
         for _ in 0..MOST_ROUNDS {
-            if std::mem::replace(&mut is_steady, true) {
-                break;
-            }
+            let mut is_steady = true;
             for at in 0..entered.len() {
                 let mut into = entered[at].clone();
-                for values in comes_from[at]
-                    .iter()
-                    .filter_map(|from| behind[*from].as_ref())
-                {
+                for values in comes_from[at].iter().filter_map(|b| behind[*b].as_ref()) {
                     match &mut into {
-                        Some(into) => into
-                            .iter_mut()
-                            .zip(values.iter())
-                            .for_each(|(met, value)| *met = met.meet(*value)),
+                        Some(into) => into.meet(values, &mut self.pool),
                         none => *none = Some(values.clone()),
                     }
                 }
-                if into.is_none() || behind[at].is_some() && into == flow.into[at] {
+                if into.is_none() || behind[at].is_some() && into == self.into[at] {
                     continue;
                 }
                 is_steady = false;
-                flow.into[at].clone_from(&into);
+                self.into[at].clone_from(&into);
                 behind[at] = into.map(|mut values| {
-                    for placed in &insts[flow.blocks[at].clone()] {
-                        flow.step(&mut values, placed);
+                    for place in self.blocks[at].clone() {
+                        self.step(&mut values, &self.insts[place]);
                     }
                     values
                 });
             }
+            if is_steady {
+                break;
+            }
         }
-        flow
-    }
-
-    /// Every indirect jump and the value of the register through which it jumps.
-    fn jumps(&self) -> impl Iterator<Item = (u64, Value)> {
-        self.blocks
-            .iter()
-            .zip(&self.into)
-            .filter_map(|(block, into)| {
-                let jump = self.insts.get(block.end.checked_sub(1)?)?;
-                if jump.inst.class != OpClass::JumpIndirect {
-                    return None;
-                }
-                // No known edge leads to a landing pad of exceptions: its own block must do.
-                let mut values = into.clone().unwrap_or_else(undefined);
-                for placed in &self.insts[block.start..block.end - 1] {
-                    self.step(&mut values, placed);
-                }
-                let value = match (values[usize::from(jump.inst.rs1)], jump.inst.op) {
-                    (Value::Known(target), Op::Jalr) => {
-                        Value::Known(target.wrapping_add_signed(jump.inst.imm))
-                    }
-                    (value, _) => value,
-                };
-                Some((jump.pc, value))
-            })
-    }
-
-    fn step(&self, values: &mut Registers, placed: &Placed) {
-        let inst = &placed.inst;
-        let of = |register: u8| match register {
-            reg::ZERO => Value::Known(0),
-            register => values
-                .get(usize::from(register))
-                .copied()
-                .unwrap_or(Value::Unknown),
+        let computes = |class| matches!(class, OpClass::IntAlu | OpClass::Load);
+        let is_padding = |p: &Placed| match p.inst.class {
+            OpClass::Illegal => true,
+            class => computes(class) && p.inst.rd == reg::SINK,
         };
+        let mut reached = self.blocks.iter().zip(&self.into);
+        self.is_all_reached = reached.all(|(block, into)| {
+            into.is_some() || self.insts[block.clone()].iter().all(is_padding)
+        });
+    }
+
+    /// What is known at each indirect jump, by its address.
+    fn jumps(&mut self) -> Vec<(u64, AtJump)> {
+        let mut found = Vec::new();
+        for at in 0..self.blocks.len() {
+            let block = self.blocks[at].clone();
+            let Some(last) = block.clone().last() else {
+                continue;
+            };
+            let jump = self.insts[last];
+            if jump.inst.class != OpClass::JumpIndirect {
+                continue;
+            }
+            // No known edge leads to a landing pad of exceptions: its own block must do.
+            let mut values = self.into[at].clone();
+            let is_reached = values.is_some();
+            let values = values.get_or_insert_with(|| Box::new(State::new()));
+            for place in block.start..last {
+                self.step(values, &self.insts[place]);
+            }
+            let target = values.of(jump.inst.rs1, &mut self.pool);
+            let target =
+                self.pool
+                    .candidates(target)
+                    .iter()
+                    .map(|value| match (*value, jump.inst.op) {
+                        (Value::Known(target), Op::Jalr) => {
+                            Value::Known(target.wrapping_add_signed(jump.inst.imm))
+                        }
+                        (value, _) => value,
+                    });
+            let target = target.collect();
+            let isa = self.code.image().isa;
+            let holds = |register: u8| {
+                let initial = Value::Initial { register, plus: 0 };
+                self.pool
+                    .candidates(values.registers[usize::from(register)])
+                    == [initial]
+            };
+            let (stack, ra) = (isa.stack_pointer(), isa.return_address());
+            let is_loaded = values.registers[usize::from(ra)] == Set::NONE;
+            let state = AtJump {
+                target,
+                is_as_entered: is_reached && holds(stack) && (holds(ra) || is_loaded),
+            };
+            found.push((jump.pc, state));
+        }
+        found
+    }
+
+    fn step(&mut self, state: &mut State, placed: &Placed) {
+        let inst = &placed.inst;
+        let pool = &mut self.pool;
+        let (first, second) = (state.of(inst.rs1, pool), state.of(inst.rs2, pool));
         let value = if inst.op == Op::Auipc {
-            Value::Known(placed.pc.wrapping_add_signed(inst.imm))
+            pool.one(Value::Known(placed.pc.wrapping_add_signed(inst.imm)))
         } else if inst.class.is_call() {
-            Value::Known(placed.end())
-        } else if let Some(sum) = inst.sum() {
-            sum_of(of(inst.rs1), of(inst.rs2), sum)
-        } else if let Some(value) = without_upper_word(inst, of(inst.rs1), of(inst.rs2)) {
+            pool.one(Value::Known(placed.end()))
+        } else if let Some(value) = pool.computed(inst, first, second) {
             value
         } else if inst.class == OpClass::Load {
-            self.loaded(inst, of(inst.rs1))
+            loaded(self.code, pool, state, inst)
         } else {
-            Value::Unknown
+            pool.one(Value::Unknown)
         };
         let isa = self.code.image().isa;
+        if inst.class == OpClass::Store
+            && let Some(place) = place_in_frame(isa, pool.candidates(first), inst.imm)
+        {
+            let is_word = inst.op.access_bytes() == 8;
+            let stored = if is_word {
+                second
+            } else {
+                pool.one(Value::Unknown)
+            };
+            state.frame.insert(place, stored);
+        }
         if inst.class.is_call() && inst.rd == isa.return_address() {
             for register in isa.changed_by_calls() {
-                values[usize::from(register)] = Value::Undefined;
+                state.registers[usize::from(register)] = Set::NONE;
             }
         }
         for register in isa.results_of(inst.class) {
-            values[usize::from(register)] = Value::Unknown;
+            state.registers[usize::from(register)] = pool.one(Value::Unknown);
         }
-        if let Some(register) = values.get_mut(usize::from(inst.rd)) {
+        if let Some(register) = state.registers.get_mut(usize::from(inst.rd)) {
             *register = value;
         }
     }
 
-    fn loaded(&self, inst: &Inst, base: Value) -> Value {
-        let bytes = usize::from(inst.op.access_bytes());
-        let signed = !inst.op.mnemonic().ends_with('u');
-        match base {
-            _ if inst.rs1 == self.code.image().isa.stack_pointer() => Value::Undefined,
-            Value::Known(base) if bytes == 8 => self
-                .code
-                .read(base.wrapping_add_signed(inst.imm), bytes)
-                .map_or(Value::Unknown, Value::Known),
-            Value::Indexed { base, scale } if matches!(bytes, 4 | 8) => Value::Entry {
-                table: Table {
-                    addr: base.wrapping_add_signed(inst.imm),
-                    step: scale,
-                    bytes,
-                    signed,
-                },
-                plus: 0,
-            },
-            _ => Value::Unknown,
+    /// State where control enters a function: arguments are unknown, and on Alpha a caller by address leaves that
+    /// in `pv`.
+    fn at_entry(&mut self, function: Option<u64>) -> Box<State> {
+        let isa = self.code.image().isa;
+        let mut state = State::new();
+        let mut set = |register: u8, value| {
+            state.registers[usize::from(register)] = self.pool.one(value);
+        };
+        for argument in isa.arguments() {
+            set(argument, Value::Unknown);
         }
+        for register in [isa.stack_pointer(), isa.return_address()] {
+            // Control that comes into the middle of a function may find a frame there.
+            let value = match function {
+                Some(_) => Value::Initial { register, plus: 0 },
+                None => Value::Unknown,
+            };
+            set(register, value);
+        }
+        if let (Isa::Alpha, Some(function)) = (isa, function) {
+            set(alpha::PV, Value::Known(function));
+        }
+        Box::new(state)
+    }
+}
+
+/// The distance from the stack pointer at the entry of the function at which an access lies, by the candidates for its
+/// base.
+fn place_in_frame(isa: Isa, base: &[Value], offset: i64) -> Option<u64> {
+    match *base {
+        [Value::Initial { register, plus }] if register == isa.stack_pointer() => {
+            Some(plus.wrapping_add_signed(offset))
+        }
+        _ => None,
+    }
+}
+
+/// What a load gives: a word of the frame, an entry of a table, or what the file has at an address.
+fn loaded(code: &Code<'_>, pool: &mut Pool, state: &State, inst: &Inst) -> Set {
+    let isa = code.image().isa;
+    let bytes = usize::from(inst.op.access_bytes());
+    let bases = state.of(inst.rs1, pool);
+    if let Some(place) = place_in_frame(isa, pool.candidates(bases), inst.imm) {
+        let stored = state.frame.get(&place).filter(|_| bytes == 8);
+        return stored.copied().unwrap_or(Set::NONE);
+    }
+    if inst.rs1 == isa.stack_pointer() {
+        return Set::NONE;
+    }
+    let signed = !inst.op.mnemonic().ends_with('u');
+    let entry = |base: &Value| match *base {
+        Value::Known(base) if bytes == 8 => code
+            .read(base.wrapping_add_signed(inst.imm), bytes)
+            .map_or(Value::Unknown, Value::Known),
+        Value::Indexed { base, scale } if matches!(bytes, 4 | 8) => Value::Entry {
+            table: Table {
+                addr: base.wrapping_add_signed(inst.imm),
+                step: scale,
+                bytes,
+                signed,
+            },
+            plus: 0,
+        },
+        _ => Value::Unknown,
+    };
+    let values: Vec<Value> = pool.candidates(bases).iter().map(entry).collect();
+    match values.is_empty() {
+        true => pool.one(Value::Unknown),
+        false => pool.set(values),
     }
 }
 
@@ -380,103 +516,4 @@ fn successors(
         .iter()
         .filter_map(|t| number.get(t).copied())
         .collect()
-}
-
-fn undefined() -> Box<Registers> {
-    Box::new([Value::Undefined; REGISTERS])
-}
-
-/// Registers where control enters a function: arguments are unknown, and on Alpha a caller by address leaves that in
-/// `pv`.
-fn at_entry(isa: Isa, function: Option<u64>) -> Box<Registers> {
-    let mut values = undefined();
-    for argument in isa.arguments() {
-        values[usize::from(argument)] = Value::Unknown;
-    }
-    if let (Isa::Alpha, Some(function)) = (isa, function) {
-        values[usize::from(alpha::PV)] = Value::Known(function);
-    }
-    values
-}
-
-/// The result of an instruction that clears the upper word of an index on the way; `None` of any other.
-fn without_upper_word(inst: &Inst, first: Value, second: Value) -> Option<Value> {
-    let shift = match inst.op {
-        Op::Srli if inst.rs2 == reg::ZERO => {
-            return Some(match first {
-                Value::Known(v) => Value::Known(v >> (inst.imm & 63)),
-                // An index without its upper word, times what is left of the scale.
-                Value::Indexed { base: 0, scale } if scale == 1 << 32 && inst.imm & 63 < 32 => {
-                    Value::Indexed {
-                        base: 0,
-                        scale: scale >> (inst.imm & 63),
-                    }
-                }
-                _ => Value::Unknown,
-            });
-        }
-        Op::SlliUw => (inst.imm & 63) as u8,
-        Op::AddUw => 0,
-        Op::Sh1addUw => 1,
-        Op::Sh2addUw => 2,
-        Op::Sh3addUw => 3,
-        _ => return None,
-    };
-    let index = match first {
-        Value::Known(v) => Value::Known(v & u64::from(u32::MAX)),
-        _ => Value::Unknown,
-    };
-    let sum = Sum {
-        shift,
-        ..Sum::default()
-    };
-    let second = if inst.op == Op::SlliUw {
-        Value::Known(0)
-    } else {
-        second
-    };
-    Some(sum_of(index, second, sum))
-}
-
-/// The sum of two values.
-fn sum_of(first: Value, second: Value, sum: Sum) -> Value {
-    use Value::{Entry, Indexed, Known};
-    if let (Known(first), Known(second)) = (first, second) {
-        return Known(sum.of(first, second));
-    }
-    if sum.drop != 0 || sum.flip != 0 {
-        return Value::Unknown;
-    }
-    let addend = i64::from(sum.addend);
-    let shifted = match first {
-        Known(v) => Known(v << sum.shift),
-        Indexed { base, scale } => Indexed {
-            base: base << sum.shift,
-            scale: scale << sum.shift,
-        },
-        Value::Unknown | Value::Undefined if sum.shift > 0 => Indexed {
-            base: 0,
-            scale: 1 << sum.shift,
-        },
-        other if sum.shift == 0 => other,
-        _ => Value::Unknown,
-    };
-    match (shifted, second) {
-        (Known(v), other) | (other, Known(v)) => {
-            let v = v.wrapping_add_signed(addend);
-            match other {
-                Indexed { base, scale } => Indexed {
-                    base: base.wrapping_add(v),
-                    scale,
-                },
-                Entry { table, plus } => Entry {
-                    table,
-                    plus: plus.wrapping_add(v),
-                },
-                other if v == 0 => other,
-                _ => Value::Unknown,
-            }
-        }
-        _ => Value::Unknown,
-    }
 }

@@ -17,6 +17,7 @@ mod indirect;
 mod loops;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::ops::Range;
 

@@ -34,7 +34,7 @@ const fn remedy(isa: Option<Isa>) -> &'static str {
 }
 
 /// Purpose of loading a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Role {
     /// To be run.
     Program,

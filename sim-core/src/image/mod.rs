@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::debug_files::DebugFiles;
@@ -183,7 +184,17 @@ pub struct ProgramImage {
     /// runs are [`Guest::symbols`](crate::process::Guest::symbols).
     pub symbols: LazySymbols,
     bytes: Arc<[u8]>,
+    role: elf::Role,
     /// Its file is one that the host has started: debug information lies beside it.
+    is_of_host: bool,
+}
+
+/// What a program was read as, beside the bytes of its file.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ImageSource {
+    name: String,
+    role: elf::Role,
+    load_bias: u64,
     is_of_host: bool,
 }
 
@@ -327,8 +338,36 @@ impl ProgramImage {
             hash: hex(&Sha256::digest(&bytes)),
             symbols,
             bytes,
+            role,
             is_of_host: false,
         })
+    }
+
+    /// What [`from_source`](Self::from_source) makes this program of.
+    pub(crate) fn source(&self) -> (ImageSource, &[u8]) {
+        let source = ImageSource {
+            name: self.name.clone(),
+            role: self.role,
+            load_bias: self.load_bias,
+            is_of_host: self.is_of_host,
+        };
+        (source, &self.bytes)
+    }
+
+    /// Reads a program again.
+    ///
+    /// # Errors
+    /// [`LoadError`] if the bytes are no such program.
+    pub(crate) fn from_source(source: &ImageSource, bytes: &[u8]) -> Result<Self, LoadError> {
+        let image = match ecoff::is_ecoff(bytes) {
+            true => Self::parse_ecoff(bytes, &source.name)?,
+            false => Self::parse_elf(bytes, &source.name, source.role)?,
+        };
+        let image = ProgramImage {
+            is_of_host: source.is_of_host,
+            ..image
+        };
+        Ok(image.moved_to(source.load_bias))
     }
 
     /// The program with its addresses `bias` bytes behind those that its file says, or a little less, as its alignment
@@ -336,9 +375,14 @@ impl ProgramImage {
     #[must_use]
     pub(crate) fn at(self: &Arc<Self>, bias: u64) -> Arc<ProgramImage> {
         let bias = bias - bias % self.align_bytes;
-        if !self.is_pie || bias == self.load_bias {
-            return Arc::clone(self);
+        match !self.is_pie || bias == self.load_bias {
+            true => Arc::clone(self),
+            false => Arc::new(self.moved_to(bias)),
         }
+    }
+
+    /// The program with its addresses `bias` bytes behind those that its file says.
+    fn moved_to(&self, bias: u64) -> ProgramImage {
         let moved = |addr: u64| addr.wrapping_sub(self.load_bias).wrapping_add(bias);
         let segments = self.segments.iter().map(|segment| Segment {
             addr: moved(segment.addr),
@@ -351,7 +395,7 @@ impl ProgramImage {
             false => DebugFiles::default(),
         };
         let symbols = lazy_symbols(&self.name, &self.bytes, (bias, &segments), files);
-        Arc::new(ProgramImage {
+        ProgramImage {
             entry: moved(self.entry),
             segments,
             program_headers: ProgramHeaders {
@@ -363,7 +407,7 @@ impl ProgramImage {
             },
             load_bias: bias,
             ..self.with_lazy_symbols(symbols)
-        })
+        }
     }
 
     /// The program with the symbols of all objects that a run of it maps ([`Guest::symbols`](crate::process::Guest::symbols))
@@ -391,6 +435,7 @@ impl ProgramImage {
             hash: self.hash.clone(),
             symbols,
             bytes: Arc::clone(&self.bytes),
+            role: self.role,
             is_of_host: self.is_of_host,
         }
     }
@@ -452,6 +497,7 @@ impl ProgramImage {
             hash: hex(&Sha256::digest(&bytes)),
             symbols,
             bytes,
+            role: elf::Role::Program,
             is_of_host: false,
         })
     }

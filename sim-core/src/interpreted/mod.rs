@@ -21,15 +21,18 @@ mod tests;
 
 pub use names::{Function, Names, PathId, Place};
 
+use serde::{Deserialize, Serialize};
+
 use crate::image::ProgramImage;
 use crate::memory::Memory;
+use crate::state::{SaveState, Saved, StateError, save_value};
 use crate::symbols::CodeWatch;
 
 /// Stores between two looks at a root whose memory does not hold its data yet.
 const STORES_BETWEEN_LOOKS: u32 = 4096;
 
 /// A thread executes another interpreted function, or another line of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// Address on the native stack inside the frame of the interpreter's loop that executes the function; 0 if it is not
     /// known.
@@ -52,7 +55,10 @@ pub struct Store {
 }
 
 /// State of one interpreter of a program.
-trait Interpreter: std::fmt::Debug + Send + Sync {
+trait Interpreter: SaveState + std::fmt::Debug + Send + Sync {
+    /// Place of its kind in [`KINDS`].
+    fn kind(&self) -> usize;
+
     /// Name and version.
     fn name(&self) -> String;
 
@@ -87,12 +93,15 @@ struct Kind {
     /// Exported name of the root.
     root: &'static str,
     open: fn(u64, &Memory) -> Opened,
+    /// An interpreter that takes its state from bytes next.
+    blank: fn() -> Box<dyn Interpreter>,
 }
 
 /// All kinds of interpreters.
 const KINDS: [Kind; 1] = [Kind {
     root: "_PyRuntime",
     open: python::open,
+    blank: python::blank,
 }];
 
 /// Whether a program may run an interpreter that can be read. A program without a loader has all of its code in its file.
@@ -125,6 +134,43 @@ pub struct Interpreted {
     pub names: Names,
     /// Sentences on interpreters that could not be read.
     pub notes: Vec<String>,
+}
+
+crate::save_state! { Interpreted { interpreters, names, notes } }
+
+impl SaveState for Reader {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let Reader {
+            code,
+            found,
+            opened,
+            interpreters,
+            stores,
+            read,
+        } = self;
+        code.save_to(to);
+        save_value(&(found, opened, stores), to);
+        read.save_to(to);
+        save_value(&interpreters.len(), to);
+        for interpreter in interpreters {
+            save_value(&interpreter.kind(), to);
+            interpreter.save_to(to);
+        }
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        self.code.restore_from(from)?;
+        (self.found, self.opened, self.stores) = from.value()?;
+        self.read.restore_from(from)?;
+        self.interpreters.clear();
+        for _ in 0..from.value::<usize>()? {
+            let kind = KINDS.get(from.value::<usize>()?);
+            let mut interpreter = (kind.ok_or(StateError::Malformed)?.blank)();
+            interpreter.restore_from(from)?;
+            self.interpreters.push(interpreter);
+        }
+        Ok(())
+    }
 }
 
 impl Reader {

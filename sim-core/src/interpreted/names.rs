@@ -1,12 +1,13 @@
 //! Functions of interpreters, places in them, and paths of places.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// Functions, places and paths that are told apart. Others have the number 0, or the path around them.
 const MOST: usize = 1 << 22;
 
 /// A function of a program that an interpreter executes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Function {
     /// Name, with the classes and functions around it.
     pub name: String,
@@ -17,7 +18,9 @@ pub struct Function {
 }
 
 /// A line of a function.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Place {
     /// Place of the function in [`Names::functions`].
     pub function: u32,
@@ -26,7 +29,9 @@ pub struct Place {
 }
 
 /// A path of interpreted functions, the innermost at a line, the others at the line of the call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct PathId(u32);
 
 impl PathId {
@@ -45,6 +50,12 @@ pub struct Names {
     /// The path around each path but the empty one, and the number of the place at its end.
     paths: Vec<(PathId, u32)>,
     known_paths: FxHashMap<(PathId, u32), PathId>,
+}
+
+crate::save_state! {
+    Names {
+        functions, calls, known_functions, places, known_places, paths, known_paths,
+    }
 }
 
 impl Names {

@@ -6,7 +6,7 @@
 use super::{Memory, PAGE_SHIFT, bits};
 
 /// The first write to a page since [`Memory::clear_dirty`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FirstWrite(u32);
 
 /// Flag of a page that had content, above the numbers of all pages.

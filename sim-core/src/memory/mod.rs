@@ -25,6 +25,7 @@ mod room;
 // Natively its tests are built, and not all of it has one.
 #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
 mod room_in_parts;
+mod saved;
 mod sharing;
 mod tracked;
 mod view;
@@ -55,7 +56,9 @@ pub(crate) const PAGE_SHIFT: u32 = 12;
 const PAGE_COUNT: usize = (Memory::WINDOW >> PAGE_SHIFT) as usize;
 
 /// Permissions of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 pub struct Perm(u8);
 
 impl Perm {
@@ -158,7 +161,7 @@ pub enum MemoryError {
 /// A word of a memory that the operating system keeps for an observer: which thread is on a processor, the number of its
 /// process in the upper half and its own in the lower half, 0 while none is. SHIM's authors change their kernel for it
 /// (ISCA 2015, section 3).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ThreadWord {
     pub processor: usize,
     pub addr: u64,

@@ -49,12 +49,20 @@ pub(super) struct Shares {
     /// Pages of these ranges that have changed since the memory shows the layer.
     changed: Regions,
     /// Ranges of pages that processes of the guest share: the first write to each page copies it.
-    of_family: Regions,
+    pub(super) of_family: Regions,
     /// Duplicates since the last layer.
     duplicates: u32,
 }
 
 impl Shares {
+    /// Pages of these ranges are shared by processes of the guest, and lie in each memory all the same.
+    pub(super) fn of_family(of_family: Regions) -> Box<Shares> {
+        Box::new(Shares {
+            of_family,
+            ..Shares::default()
+        })
+    }
+
     /// Whether a page has the content of its layer.
     fn has(&self, page: usize) -> bool {
         let addr = (page as u64) << PAGE_SHIFT;

@@ -7,7 +7,7 @@ use super::regions::Regions;
 use super::{Memory, PAGE_SHIFT, bits, page_indices};
 
 /// Ranges that are tracked, and their pages that were written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Tracked {
     ranges: Regions,
     written: Vec<u32>,
@@ -15,7 +15,7 @@ pub(super) struct Tracked {
 }
 
 /// A range whose stores are repeated at the same distance from `to`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Mirror {
     /// A range of whole pages.
     pub from: Range<u64>,

@@ -13,6 +13,7 @@ use crate::bus::MemFault;
 use crate::hart::Hart;
 use crate::memory::Memory;
 use crate::trap::Trap;
+use serde::{Deserialize, Serialize};
 
 pub use super::signals::{FrameKind, Restored};
 
@@ -20,7 +21,7 @@ pub use super::signals::{FrameKind, Restored};
 pub type DecodedCall = (Call, [u64; 6]);
 
 /// How a file is to be opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFlags {
     /// For reading.
     pub read: bool,

@@ -4,6 +4,7 @@
 //! `--memory-limit` is the limit of all together. What lies beside the memory of processes is counted now and then, and
 //! in between what may have come is added, so that a call costs an addition: see [`Linux::charge`].
 
+use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
 use rustc_hash::FxHashSet;
@@ -34,7 +35,7 @@ pub(super) const NO_DEVICE: u64 = u64::MAX;
 pub(super) const THREAD_BYTES: u64 = size_of::<Thread>() as u64;
 
 /// Memory that is kept for a guest beside that of its processes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Account {
     /// The most memory of all processes together, with what is kept beside it, in bytes; `None` as long as a single
     /// process has all of it.

@@ -1,5 +1,6 @@
 //! `prctl`, `personality`, `membarrier`: attributes of guest and thread that are kept and told, with little effect.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::Linux;
@@ -12,7 +13,7 @@ use crate::process::Thread;
 const TIMER_SLACK_NS: u64 = 50_000;
 
 /// Attributes of the guest that it sets and asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Attributes {
     dumpable: bool,
     reaps: bool,
@@ -36,7 +37,7 @@ impl Default for Attributes {
 }
 
 /// Attributes of a thread that it sets and asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct ThreadAttributes {
     personality: u32,
     death_signal: u32,

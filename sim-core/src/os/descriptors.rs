@@ -8,9 +8,10 @@ pub(super) use super::kinds::Kind;
 use super::kinds::OfKind;
 use super::locks::Locks;
 use super::paths::GuestPath;
+use serde::{Deserialize, Serialize};
 
 /// An open file.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct OpenFile {
     pub kind: Kind,
     pub flags: OpenFlags,
@@ -20,14 +21,14 @@ pub(super) struct OpenFile {
     pub number: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Descriptor {
     slot: usize,
     cloexec: bool,
 }
 
 /// Descriptors and the open files that they stand for.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Descriptors {
     /// The process, which record locks belong to.
     pub(super) owner: u32,

@@ -9,9 +9,10 @@ use super::threads::Resumed;
 use super::{Linux, Served, SyscallResult};
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// Input of the current call beside its arguments.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct CurrentCall {
     /// The thread that makes it.
     pub caller: u32,

@@ -19,6 +19,7 @@ use super::record::Record;
 use super::time::TimeFormat;
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 const ADD: u32 = 1;
 const DELETE: u32 = 2;
@@ -38,13 +39,13 @@ const EVENT_BYTES: u64 = 16;
 const MAX_WATCHES: usize = 1 << 16;
 
 /// A set of watched descriptors.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Epoll {
     watches: Vec<Watch>,
 }
 
 /// A descriptor that is watched.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Watch {
     fd: u32,
     /// The slot of its open file.

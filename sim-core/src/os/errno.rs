@@ -10,7 +10,7 @@ use crate::host::sys::rustix;
 macro_rules! errnos {
     ($($name:ident = $value:literal, $doc:literal;)*) => {
         /// Why a system call failed.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(u16)]
         pub enum Errno {
             $(#[doc = $doc] $name = $value,)*

@@ -8,6 +8,7 @@ use super::outcome::{Outcome, Unserved};
 use super::readiness::{POLLERR, READABLE, WRITABLE};
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// `EFD_SEMAPHORE`
 const SEMAPHORE: u64 = 1;
@@ -15,7 +16,7 @@ const SEMAPHORE: u64 = 1;
 const LARGEST: u64 = u64::MAX - 1;
 
 /// The counter of an `eventfd`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct EventCounter {
     value: u64,
     /// Whether a read takes one instead of everything.

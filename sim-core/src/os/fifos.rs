@@ -3,6 +3,7 @@
 //! The name is a file of the host; what is written stays inside the run. Who opens an end waits for the other one, and
 //! counts as open for that one meanwhile.
 
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 
 use crate::host::sys::rustix::fs::{self, FileType, Mode};
@@ -25,14 +26,15 @@ const S_IFDIR: u32 = 0o040_000;
 const OPENS: &str = "somebody to open the other end of a FIFO";
 
 /// A pipe with a name that is open, or about to be.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Fifo {
+    #[serde(with = "crate::checkpoint::kept")]
     pipe: Arc<Mutex<Pipe>>,
     waiting: Vec<Opener>,
 }
 
 /// A thread that waits in `open`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Opener {
     tid: u32,
     reads: bool,

@@ -5,6 +5,7 @@
 //! more. So each file that is mapped is held open, once, however often it is mapped.
 
 use crate::host::sys::unix_fs::{FileExt, MetadataExt};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -22,8 +23,9 @@ use crate::symbols::Recorder;
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// A range of a file that lies somewhere in guest memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct MappedFile {
+    #[serde(with = "crate::checkpoint::held")]
     file: Arc<File>,
     /// Where the file was opened, if it has a place.
     path: Option<GuestPath>,
@@ -35,6 +37,7 @@ pub(super) struct MappedFile {
     /// Shared, and the file is open for writing: what is written in memory reaches the file.
     pub writes: bool,
     /// Device and number of the file.
+    #[serde(with = "crate::checkpoint::identity")]
     pub identity: (u64, u64),
 }
 
@@ -127,7 +130,7 @@ impl MappedFile {
 }
 
 /// The mappings of files, and the files that they hold open.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct FileMappings {
     pub(super) ranges: Ranges<MappedFile>,
     /// Shared mappings of no file.
@@ -138,8 +141,10 @@ pub(super) struct FileMappings {
     pub(super) wiped_in_children: Ranges<()>,
     /// By device and number of the file, and whether it can be written. A file that is held open keeps its
     /// number.
+    #[serde(skip)]
     open: BTreeMap<((u64, u64), bool), Weak<File>>,
     /// How many bytes the files had when their mappings were fitted last.
+    #[serde(with = "crate::checkpoint::identities")]
     sizes: BTreeMap<(u64, u64), u64>,
     /// Records which files have code in memory.
     pub(super) code: Recorder,
@@ -151,6 +156,14 @@ impl FileMappings {
         FileMappings {
             code,
             ..FileMappings::default()
+        }
+    }
+
+    /// Knows the files that are held open again, after the mappings were read from a checkpoint.
+    pub(super) fn find_open(&mut self) {
+        for (_, file) in self.ranges.within(0..u64::MAX) {
+            let key = (file.identity, file.writes);
+            self.open.insert(key, Arc::downgrade(&file.file));
         }
     }
 

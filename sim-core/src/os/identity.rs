@@ -8,6 +8,7 @@ use super::errno::Errno;
 use super::record::Record;
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// An identity that stays as it is.
 const UNCHANGED: u32 = u32::MAX;
@@ -15,7 +16,7 @@ const UNCHANGED: u32 = u32::MAX;
 const MOST_GROUPS: usize = 65536;
 
 /// A user and a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// The number of the user; 0 is root.
     pub uid: u32,
@@ -55,7 +56,7 @@ pub(super) mod capability {
 }
 
 /// The users, or groups, that a process is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ids {
     real: u32,
     effective: u32,
@@ -149,7 +150,7 @@ fn set(id: &mut u32, wanted: u32) {
 }
 
 /// Who a process is, and what it may do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Credentials {
     user: Ids,
     group: Ids,

@@ -245,11 +245,11 @@ type Write = fn(&mut Linux, u64, &[u8], Option<u64>) -> Outcome;
 type Control = fn(&mut Linux, &mut Thread, &mut Memory, &[u64; 6]) -> Result<u64, Errno>;
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident($type:ty),)*) => {
+    ($($(#[$attribute:meta])* $name:ident($type:ty),)*) => {
         /// An object that is read or written through a descriptor.
-        #[derive(Debug)]
+        #[derive(Debug, serde::Serialize, serde::Deserialize)]
         pub(super) enum Kind {
-            $($(#[$doc])* $name($type),)*
+            $($(#[$attribute])* $name($type),)*
         }
 
         impl Kind {
@@ -295,6 +295,7 @@ kinds! {
     Input(Input),
     Output(Which),
     /// A regular file of the host.
+    #[serde(with = "crate::checkpoint::kept")]
     File(File),
     Directory(Listing),
     Pipe(PipeEnd),

@@ -2,6 +2,7 @@
 //!
 //! Each message names the limit and the option that raises it.
 
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Seek;
 use std::time::{Duration, Instant};
@@ -17,9 +18,10 @@ use super::{Linux, StopReason};
 pub(crate) const LOOK_WORK: u32 = 64;
 
 /// Time of the host that a run may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct TimeLimit {
     limit: Duration,
+    #[serde(skip)]
     started: Option<Instant>,
     /// Work since the last look at the clock.
     work: u32,
@@ -47,7 +49,7 @@ impl TimeLimit {
 }
 
 /// Bytes by which the guest may make files grow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct FileLimit {
     total: u64,
     left: u64,
@@ -254,7 +256,7 @@ impl Linux {
 }
 
 /// Where a write begins, and how long the file is before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct FileSpan {
     start: u64,
     size: u64,

@@ -5,6 +5,7 @@
 //! and goes on behind the last name that the program has seen. So any number of open folders takes no more
 //! memory than a few of them, and that counts towards the program's memory limit.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::host::sys::rustix;
@@ -35,8 +36,9 @@ const DT_DIR: u8 = 4;
 const SPECIAL: [&[u8]; 2] = [b".", b".."];
 
 /// An open folder and how far the program has read it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Listing {
+    #[serde(with = "crate::checkpoint::folder")]
     folder: Folder,
     /// Stands for its list in [`Listings`].
     key: u64,
@@ -90,14 +92,14 @@ impl Operations for Listing {
 }
 
 /// The names in a folder, sorted, one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Names {
     path: GuestPath,
     bytes: Vec<u8>,
     entries: Vec<Name>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Name {
     start: u32,
     len: u16,
@@ -207,9 +209,10 @@ fn text(bytes: &[u8], name: Name) -> &[u8] {
 }
 
 /// The lists that are kept, those used last first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Listings {
     last_key: u64,
+    #[serde(with = "crate::checkpoint::kept")]
     kept: Vec<(u64, Arc<Names>)>,
 }
 

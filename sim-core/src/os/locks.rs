@@ -4,6 +4,7 @@
 //! `F_SETLK` belong to a process: those of one process never conflict with one another, and closing any descriptor of
 //! the file releases them. `flock` and record locks do not see each other.
 
+use serde::{Deserialize, Serialize};
 use std::io::Seek;
 
 use super::Linux;
@@ -19,10 +20,10 @@ const MAX_RECORDS: usize = 4096;
 const LAST_BYTE: u64 = i64::MAX as u64;
 
 /// Which file a lock is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum LockedFile {
     /// A file of the host. The guest never sees its numbers.
-    Host { device: u64, inode: u64 },
+    Host(#[serde(with = "crate::checkpoint::identity")] (u64, u64)),
     /// A file without a path that has a number of its own.
     Numbered(u64),
     /// A stream or a device: only its own open file reaches it.
@@ -30,7 +31,7 @@ enum LockedFile {
 }
 
 /// Who holds a record lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Owner {
     /// The process with this number.
     Process(u32),
@@ -39,7 +40,7 @@ enum Owner {
 }
 
 /// A lock on bytes `first` to `last`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct RecordLock {
     file: LockedFile,
     owner: Owner,
@@ -61,7 +62,7 @@ impl RecordLock {
 }
 
 /// A lock of `flock`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct FileLock {
     file: LockedFile,
     slot: usize,
@@ -69,7 +70,7 @@ struct FileLock {
 }
 
 /// Every lock of the process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Locks {
     files: Vec<FileLock>,
     records: Vec<RecordLock>,
@@ -135,10 +136,7 @@ impl Descriptors {
             return Ok(LockedFile::Slot(slot));
         };
         let found = crate::host::sys::rustix::fs::fstat(host)?;
-        Ok(LockedFile::Host {
-            device: found.st_dev,
-            inode: found.st_ino,
-        })
+        Ok(LockedFile::Host((found.st_dev, found.st_ino)))
     }
 
     /// Releases what closing a descriptor of an open file releases; `is_last` says that no other descriptor

@@ -11,6 +11,7 @@ use crate::image::ProgramImage;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 use crate::process::{Placement, layout};
 use crate::symbols::Recorder;
+use serde::{Deserialize, Serialize};
 
 const PROT_READ: u64 = 1;
 const PROT_WRITE: u64 = 2;
@@ -65,7 +66,7 @@ impl Pages {
 }
 
 /// Ranges in the memory of a process. A child that borrows the memory borrows them, too.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AddressSpace {
     pub place: Placement,
     pub heap: Heap,
@@ -90,7 +91,7 @@ impl AddressSpace {
 }
 
 /// The end of the heap.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Heap {
     start: u64,
     end: u64,

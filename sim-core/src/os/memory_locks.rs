@@ -8,9 +8,10 @@ use super::memory_advice::guest_parts;
 use super::ranges::Ranges;
 use crate::memory::Memory;
 use crate::process::layout;
+use serde::{Deserialize, Serialize};
 
 /// What is locked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Locks {
     pub ranges: Ranges<()>,
     /// New mappings are locked as well.

@@ -8,6 +8,7 @@ use super::pending::MOST_QUEUED;
 use super::record::{Record, read_words};
 use crate::memory::Memory;
 use crate::process::layout;
+use serde::{Deserialize, Serialize};
 
 const UNLIMITED: u64 = u64::MAX;
 const RESOURCES: usize = 16;
@@ -16,7 +17,7 @@ const LOCKED_BYTES: u64 = 8 << 20;
 
 /// Soft and hard limits by number of the resource. Those of open files, of a file's size, of locked memory and of
 /// signals that wait have an effect.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Limits {
     limits: [(u64, u64); RESOURCES],
     files: usize,

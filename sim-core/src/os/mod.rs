@@ -62,12 +62,15 @@ pub mod refusals;
 mod regular;
 mod roots;
 mod run;
+mod saved;
 mod schedule;
 #[cfg(not(target_family = "wasm"))]
 mod scratch;
 #[cfg(target_family = "wasm")]
 #[path = "scratch_absent.rs"]
 mod scratch;
+#[cfg(not(target_family = "wasm"))]
+mod scratch_saved;
 mod shared_mappings;
 mod shared_names;
 mod signal_calls;
@@ -86,6 +89,7 @@ mod transfers;
 mod tree;
 mod warnings;
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use self::abi::Abi;
@@ -97,12 +101,15 @@ use self::identity::Credentials;
 pub(crate) use self::limits::LOOK_WORK;
 use self::memory::AddressSpace;
 use self::misc::Limits;
+pub(crate) use self::paths::Root as FileRoot;
 use self::paths::{Root, joined};
 use self::perf::Samplers;
 use self::processes::{Family, ProcessState};
 use self::program::Program;
 use self::roots::Tree;
 use self::run::{Run, Time};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use self::scratch_saved::SavedCopy;
 use self::signals::Signals;
 use self::streams::Which;
 use self::threads::Threads;
@@ -117,6 +124,7 @@ pub use self::identity::Owner;
 pub use self::processes::ProcessRule;
 pub(crate) use self::processes::{Changes, Execution};
 pub(crate) use self::procfs::Started;
+pub(crate) use self::saved::linux as saved_linux;
 pub(crate) use self::schedule::Scheduling;
 pub(crate) use self::signals::ThreadSignals;
 pub use self::signals::{
@@ -142,7 +150,7 @@ pub const PID: u32 = 1000;
 const DEVICE: u64 = 1;
 
 /// The operating system whose calls a program makes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OsInterface {
     /// Linux's, on the program's instruction set.
     #[default]
@@ -246,7 +254,9 @@ pub enum StopReason {
 
 /// The operating system of one guest: what its threads share of it. What each thread has of its own is in
 /// [`Thread`](crate::process::Thread).
+#[derive(Serialize, Deserialize)]
 pub struct Linux {
+    #[serde(with = "saved::abi")]
     abi: &'static dyn Abi,
     /// The number of the process.
     pid: u32,
@@ -268,6 +278,7 @@ pub struct Linux {
     timers: Timers,
     samplers: Samplers,
     /// Decides on system calls before they are served.
+    #[serde(skip)]
     gate: Option<Box<dyn Gate>>,
 }
 

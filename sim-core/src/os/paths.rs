@@ -21,6 +21,7 @@
 //!   paths that cross one are walked, and the file system of each name is looked at.
 
 mod about_host;
+mod saved;
 mod text;
 
 use std::collections::VecDeque;
@@ -210,8 +211,10 @@ impl Place {
 
 /// The root folder of a guest.
 #[derive(Clone, Debug)]
-pub(super) struct Root {
+pub(crate) struct Root {
     folder: Folder,
+    /// The root folder that the run has begun with.
+    first: Folder,
     /// Device and number on the host.
     identity: (u64, u64),
     /// The folder is a copy, into which files come when the guest looks at them.
@@ -248,24 +251,29 @@ impl Root {
         }
         host_path(folder.as_fd())
             .map_err(|_| io::Error::other("the host has no /proc that says where folders are"))?;
-        Ok(Root::at(folder, None)?)
+        Ok(Root::at(folder.clone(), folder, None)?)
     }
 
     /// A copy of the root, in a new folder in `parent`.
     pub(super) fn copied(&self, parent: &Path) -> io::Result<Root> {
         let (scratch, folder) = Scratch::new(self.folder.try_clone()?, parent)?;
-        Ok(Root::at(folder, Some(Arc::new(scratch)))?)
+        Ok(Root::at(folder.clone(), folder, Some(Arc::new(scratch)))?)
     }
 
     /// The root of a process that has chosen a folder below this one for it (`chroot`).
     pub(super) fn moved(&self, folder: Folder) -> Result<Root, rustix::io::Errno> {
-        Root::at(folder, self.scratch.clone())
+        Root::at(folder, self.first.clone(), self.scratch.clone())
     }
 
-    fn at(folder: Folder, scratch: Option<Arc<Scratch>>) -> Result<Root, rustix::io::Errno> {
+    fn at(
+        folder: Folder,
+        first: Folder,
+        scratch: Option<Arc<Scratch>>,
+    ) -> Result<Root, rustix::io::Errno> {
         let identity = identity(&fs::fstat(&folder)?);
         Ok(Root {
             folder,
+            first,
             identity,
             scratch,
         })
@@ -285,7 +293,7 @@ impl Root {
     }
 
     /// Reads files as a program sees them which has this root.
-    pub(super) fn reader(&self) -> FileReader {
+    pub(crate) fn reader(&self) -> FileReader {
         let root = self.clone();
         FileReader::new(move |path| {
             let find = || {

@@ -1,5 +1,6 @@
 //! Signals that wait for a process or a thread.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::signals::{FIRST_REALTIME, LAST_SIGNAL, SigInfo, bit};
@@ -8,10 +9,11 @@ use super::signals::{FIRST_REALTIME, LAST_SIGNAL, SigInfo, bit};
 pub(super) const MOST_QUEUED: usize = 4096;
 
 /// Signals that wait for delivery: real-time signals as often as they were sent, all others once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
     /// Signal 1 is the lowest bit.
     pub(super) set: u64,
+    #[serde(with = "crate::checkpoint::array")]
     infos: [SigInfo; LAST_SIGNAL as usize + 1],
     /// Real-time signals behind the first one of their number.
     queue: VecDeque<SigInfo>,

@@ -4,6 +4,7 @@
 //! the write behind whole pages fits there, and takes new buffers for all else. A buffer is free again when everything in
 //! it has been read. With `O_DIRECT` each write of up to a page is a packet, which one read takes.
 
+use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +34,7 @@ pub(super) struct PipeCopy {
 }
 
 /// Up to a page of what was written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Buffer {
     bytes: Vec<u8>,
     /// The number of bytes that have been read.
@@ -48,7 +49,7 @@ impl Buffer {
 }
 
 /// A pipe inside the run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pipe {
     buffers: VecDeque<Buffer>,
     page_bytes: usize,
@@ -207,8 +208,9 @@ pub(super) const NO_DATA: &str = "data in a pipe that only it writes";
 pub(super) const NO_ROOM: &str = "room in a pipe that only it reads";
 
 /// An end of a pipe, or both of one that was opened by its name; dropping it closes the end.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PipeEnd {
+    #[serde(with = "crate::checkpoint::kept")]
     pipe: Arc<Mutex<Pipe>>,
     pub(super) reads: bool,
     pub(super) writes: bool,

@@ -3,9 +3,10 @@
 use super::procfs::Started;
 use crate::image::Isa;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// The program of a process, as files in `/proc` tell it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Program {
     pub isa: Isa,
     /// The number among all programs that processes of the run have begun, from 1.

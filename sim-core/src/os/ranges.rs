@@ -1,5 +1,6 @@
 //! Disjoint ranges of guest addresses, each with something that is known about it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ impl Piece for () {
 }
 
 /// Disjoint ranges, keyed by their start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Ranges<T> {
     map: BTreeMap<u64, (u64, T)>,
 }

@@ -3,9 +3,10 @@
 
 use super::Linux;
 use super::errno::Errno;
+use serde::{Deserialize, Serialize};
 
 /// Why a path was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
     /// The guest has no files at all.
     NoFiles,
@@ -16,7 +17,7 @@ pub enum Refusal {
 }
 
 /// The first path that was refused for each reason, to a call that opens or changes it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Refusals(Vec<(Refusal, String)>);
 
 impl Linux {

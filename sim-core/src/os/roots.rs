@@ -1,17 +1,20 @@
 //! The tree of files that a process sees, and where it is in it.
 
+use serde::{Deserialize, Serialize};
+
 use super::identity::Owner;
 use super::paths::{Folder, Root};
 use crate::image::LoadError;
 use crate::process::ProcessConfig;
 
 /// The root folder of a process, and how the process uses it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Tree {
     pub root: Option<Root>,
     /// The guest may change files.
     pub writable: bool,
     /// The working folder, where there are files.
+    #[serde(with = "crate::checkpoint::folder_option")]
     pub cwd: Option<Folder>,
     /// The working folder, if it is a made-up one.
     pub made_cwd: Option<String>,

@@ -1,5 +1,6 @@
 //! State that all processes of a run have in common, beside the family and the open files.
 
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 
 use super::StopReason;
@@ -15,9 +16,10 @@ use crate::random::Random;
 
 /// State of a run. The process whose turn it is has it; it [goes on](super::Linux::hand_over) with the turn; the
 /// others have one that says nothing.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Run {
     pub streams: Streams,
+    #[serde(with = "crate::checkpoint::kept")]
     pub network: Arc<Mutex<Network>>,
     pub listings: Listings,
     pub refusals: Refusals,
@@ -31,6 +33,7 @@ pub(super) struct Run {
     pub file_limit: Option<FileLimit>,
     pub time_limit: Option<TimeLimit>,
     /// Reason for which the run can never go on.
+    #[serde(skip)]
     pub stop: Option<StopReason>,
 }
 
@@ -72,7 +75,7 @@ impl Run {
 }
 
 /// Simulated time, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Time {
     /// The time at the current call.
     pub now_ns: u64,

@@ -6,6 +6,7 @@ use super::identity::{Credentials, capability};
 use super::record::Record;
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 const NORMAL: u32 = 0;
 const FIFO: u32 = 1;
@@ -60,7 +61,7 @@ pub(super) fn time_slice(mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
 }
 
 /// How a thread is scheduled, as it asks for it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Scheduling {
     /// The nice value, from -20 to 19.
     nice: i32,

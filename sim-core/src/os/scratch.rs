@@ -19,17 +19,18 @@ use rustc_hash::FxHashMap;
 
 use super::errno::Errno;
 use super::paths::{Entrance, Folder, Last, Node, identity, is_proc};
-use crate::host::sys::fd::{AsFd, OwnedFd};
+use crate::host::sys::fd::{AsFd, BorrowedFd, OwnedFd};
 use crate::host::sys::ffi::OsStrExt;
-use crate::host::sys::rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags};
+use crate::host::sys::rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
+use crate::host::sys::rustix::{self, fs};
 use crate::host::sys::unix_fs::MetadataExt;
 
 /// Bits of a mode that files of the copy have.
-const PERMISSIONS: u32 = 0o1777;
+pub(super) const PERMISSIONS: u32 = 0o1777;
 /// The copy's owner can always work on folders.
-const OWNER: u32 = 0o700;
+pub(super) const OWNER: u32 = 0o700;
 
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
 /// A copy of a root folder. It is removed with this value.
 #[derive(Debug)]
@@ -46,11 +47,11 @@ pub(super) struct Scratch {
 
 /// What is not there as a whole, with its path in the original.
 #[derive(Debug, Default)]
-struct Lacking {
+pub(super) struct Lacking {
     /// Folders of which names are missing.
-    folders: FxHashMap<Identity, PathBuf>,
+    pub folders: FxHashMap<Identity, PathBuf>,
     /// Files without their content.
-    files: FxHashMap<Identity, PathBuf>,
+    pub files: FxHashMap<Identity, PathBuf>,
 }
 
 impl Scratch {
@@ -85,7 +86,7 @@ impl Scratch {
         Ok((scratch, Folder::new(folder)))
     }
 
-    fn lacking(&self) -> MutexGuard<'_, Lacking> {
+    pub(super) fn lacking(&self) -> MutexGuard<'_, Lacking> {
         self.lacking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -211,22 +212,7 @@ impl Scratch {
 
     /// Opens what is at a path of the original, without following links.
     fn open_original(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let hold = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = OFlags::PATH | OFlags::DIRECTORY | hold;
-        let names: Vec<_> = path.iter().collect();
-        let Some((last, above)) = names.split_last() else {
-            return Ok(fs::openat(
-                &self.original,
-                c".",
-                flags | hold,
-                Mode::empty(),
-            )?);
-        };
-        let mut at = fs::openat(&self.original, c".", folder, Mode::empty())?;
-        for name in above {
-            at = fs::openat(&at, *name, folder, Mode::empty())?;
-        }
-        Ok(fs::openat(&at, *last, flags | hold, Mode::empty())?)
+        Ok(open_beneath(self.original.as_fd(), path, flags)?)
     }
 
     /// Brings a name from a folder of the original into a folder of the copy.
@@ -288,6 +274,25 @@ impl Drop for Scratch {
         // It has been moved if the user keeps it. Nobody is left to be told of an error.
         let _ = std::fs::remove_dir_all(&self.path);
     }
+}
+
+/// Opens what is at a path below a folder, without following links.
+pub(super) fn open_beneath(
+    folder: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+) -> Result<OwnedFd, rustix::io::Errno> {
+    let hold = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let on_the_way = OFlags::PATH | OFlags::DIRECTORY | hold;
+    let names: Vec<_> = path.iter().collect();
+    let Some((last, above)) = names.split_last() else {
+        return fs::openat(folder, c".", flags | hold, Mode::empty());
+    };
+    let mut at = fs::openat(folder, c".", on_the_way, Mode::empty())?;
+    for name in above {
+        at = fs::openat(&at, *name, on_the_way, Mode::empty())?;
+    }
+    fs::openat(&at, *last, flags | hold, Mode::empty())
 }
 
 /// Beginning of the names of copies, and the end of the name of the file that is locked while a copy is in use.

@@ -1,6 +1,7 @@
 //! `/dev/shm` where the root folder has none: files in memory that are known by their names to all processes of the run
 //! (shm_overview(7), sem_overview(7)).
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 
@@ -20,10 +21,12 @@ const FOLDER: &[u8] = b"/dev/shm/";
 const MOST: usize = 256;
 
 /// Files by their names.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SharedNames {
+    #[serde(with = "crate::checkpoint::kept")]
     files: BTreeMap<Vec<u8>, File>,
     /// The host's device of files in memory, once one has been made here. No other files are there.
+    #[serde(with = "crate::checkpoint::device")]
     device: Option<u64>,
 }
 

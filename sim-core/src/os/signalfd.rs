@@ -10,6 +10,7 @@ use super::record::Record;
 use super::signals::SigInfo;
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// Size of `struct signalfd_siginfo`.
 const INFO_BYTES: u64 = 128;
@@ -17,7 +18,7 @@ const INFO_BYTES: u64 = 128;
 const SI_TIMER: i32 = -2;
 
 /// The signals that a descriptor gives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SignalFile {
     mask: u64,
     /// One of them waits for the thread that makes the current call.

@@ -1,6 +1,7 @@
 //! Signals: actions, masks, delivery to handlers of the guest, default actions.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::OsInterface;
 use super::abi::HandlerEntry;
@@ -31,7 +32,7 @@ pub(super) const SI_USER: i32 = 0;
 pub(super) const SI_KERNEL: i32 = 0x80;
 
 /// A signal that the kernel itself raises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Signal {
     /// Illegal instruction.
     Illegal,
@@ -77,7 +78,7 @@ impl Signal {
 }
 
 /// What the guest wants done with a signal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     /// Address of the handler, or 0 (default) or 1 (ignore).
     pub handler: u64,
@@ -207,7 +208,7 @@ impl Fault {
 }
 
 /// Why a signal was raised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SigInfo {
     /// Its number.
     pub signal: u8,
@@ -252,7 +253,7 @@ impl SigInfo {
 }
 
 /// The alternate signal stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AltStack {
     /// Its lowest address.
     pub base: u64,
@@ -294,8 +295,9 @@ impl AltStack {
 }
 
 /// What threads share of signals.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Signals {
+    #[serde(with = "crate::checkpoint::array")]
     pub(super) actions: [Action; LAST_SIGNAL as usize + 1],
     /// Signals sent to the process, which any thread may take.
     pub(super) pending: Pending,
@@ -311,7 +313,7 @@ impl Default for Signals {
 }
 
 /// What a thread has of signals.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ThreadSignals {
     pub(super) blocked: u64,
     /// Signals sent to this thread.

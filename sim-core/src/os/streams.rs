@@ -14,6 +14,8 @@ use crate::host::sys::rustix;
 #[cfg(not(target_family = "wasm"))]
 use crate::host::sys::rustix::event::{PollFd, PollFlags, Timespec};
 
+use serde::{Deserialize, Serialize};
+
 use super::Linux;
 use super::duplicate::DuplicateError;
 use super::errno::Errno;
@@ -26,7 +28,7 @@ use crate::memory::Memory;
 use crate::process::Thread;
 
 /// Where a guest's standard input comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stdin {
     /// The host process's own.
     Inherit,
@@ -38,7 +40,7 @@ pub enum Stdin {
 }
 
 /// Where a guest's standard output or error goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Output {
     /// To the host process's own, byte for byte.
     Inherit,
@@ -51,14 +53,14 @@ pub enum Output {
 }
 
 /// One of the output streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Which {
     Stdout,
     Stderr,
 }
 
 /// Standard input.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Input;
 
 impl Operations for Input {
@@ -112,7 +114,7 @@ impl Operations for Which {
 }
 
 /// The standard streams.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Streams {
     pub(super) input: Stdin,
     input_position: usize,

@@ -8,6 +8,7 @@ use super::record::{Record, read_words, write_optional};
 use super::threads::WaitFor;
 use crate::memory::{Memory, PAGE_SIZE};
 use crate::process::VDSO_NAME;
+use serde::{Deserialize, Serialize};
 
 /// The date on which a run begins unless another one is asked for, in seconds since 1970: 2026-01-01 00:00:00 UTC.
 pub const EPOCH_SECONDS: u64 = 1_767_225_600;
@@ -18,7 +19,7 @@ pub(super) const NANOS_PER_SECOND: u64 = 1_000_000_000;
 const LAST_NS: u64 = u64::MAX / 2;
 
 /// Kind of time that a clock counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Clock {
     /// Time since 1970.
     Epoch,

@@ -11,9 +11,10 @@ use super::record::write_optional;
 use super::timers::{ABSOLUTE, Alarm, Times, read_alarm};
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// A timer behind a descriptor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct TimerFile {
     alarm: Alarm,
     /// Expirations since the last read.

@@ -4,6 +4,7 @@
 //! Machines ask [`Linux::deadline_ns`] when something happens next, and come back then
 //! ([`Process::attend`](crate::process::Process::attend)).
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::Linux;
@@ -24,7 +25,7 @@ const MOST_TIMERS: usize = 4096;
 const NEVER_NS: u64 = u64::MAX;
 
 /// A point of time that may come again and again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Alarm {
     clock: Clock,
     /// When it comes next, by its clock, in nanoseconds; `None` if it is not set.
@@ -132,7 +133,7 @@ impl Times<'_> {
 }
 
 /// A timer of `timer_create`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Timer {
     alarm: Alarm,
     /// The signal that it raises; `None`: it only counts.
@@ -144,7 +145,7 @@ struct Timer {
 }
 
 /// The timers of a guest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Timers {
     /// Those of `setitimer`: of real time, of the program's own time, and of that with the kernel's.
     intervals: [Alarm; 3],

@@ -1,6 +1,7 @@
 //! Warnings of a run, each once.
 
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 /// Warnings of a run at most. A hostile guest has 2^64 numbers to try.
 const MAX_WARNINGS: usize = 1000;
@@ -9,10 +10,11 @@ const MAX_WARNINGS: usize = 1000;
 pub type WarningSink = Box<dyn FnMut(&str) + Send>;
 
 /// Warnings to the user of a run.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Warnings {
     texts: Vec<String>,
     keys: FxHashSet<u64>,
+    #[serde(skip)]
     sink: Option<WarningSink>,
 }
 

@@ -3,9 +3,10 @@
 use super::{HardwareEvents, Process};
 use crate::hart::GuestCounters;
 use crate::os::PID;
+use serde::{Deserialize, Serialize};
 
 /// Counts of contexts while a program ran on them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramUsage {
     /// Number of the program's process; 0 if the program has not run.
     pub pid: u32,
@@ -17,7 +18,7 @@ pub struct ProgramUsage {
 }
 
 /// Counts of a context when it was last given to a program.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Accounts {
     counters: GuestCounters,
     events: HardwareEvents,

@@ -5,7 +5,7 @@ macro_rules! hardware_events {
     ($($(#[doc = $doc:expr])+ $name:ident;)+) => {
         /// Counts of a hardware context that programs read by `perf_event_open`. A machine that offers them fills them in
         /// where it fills in the counters that the operating system sees.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub struct HardwareEvents {
             $( $(#[doc = $doc])+ pub $name: u64, )+
         }
@@ -54,7 +54,7 @@ hardware_events! {
 }
 
 /// Events that a machine counts for each thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum OfferedEvents {
     /// No events: the machine has neither predictors nor caches.
     #[default]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::hart::GuestCounters;
 use crate::image::{LoadError, ProgramImage};
 use crate::memory::{Memory, MemoryError};
@@ -11,13 +13,15 @@ use crate::symbols::Symbols;
 use super::{ProcessConfig, Reservations};
 
 /// A guest: the state that all threads of a process share.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Guest {
     /// Memory of the process.
     pub mem: Memory,
     /// Operating system of the process: descriptors, names of files, actions of signals, limits, output.
+    #[serde(with = "crate::os::saved_linux")]
     pub os: Box<Linux>,
     /// The program.
+    #[serde(with = "crate::checkpoint::kept")]
     pub image: Arc<ProgramImage>,
     /// Counts that are added to the counters of the machine, modulo 2^64, where the guest reads them: not zero if the
     /// guest has come from another machine.

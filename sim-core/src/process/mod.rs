@@ -9,12 +9,14 @@ mod observed;
 mod placement;
 mod processes;
 mod reservations;
+mod saved;
 mod scheduler;
 mod serializing;
 mod stack;
 mod thread;
 mod vdso;
 
+use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -124,9 +126,10 @@ impl Default for ProcessConfig {
 }
 
 /// A file that Linux puts beside a dynamic program: the loader, which it starts, or the vDSO.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Loaded {
     /// The file.
+    #[serde(with = "crate::checkpoint::kept")]
     pub image: Arc<ProgramImage>,
     /// Path of the file, as the guest sees it; of the vDSO its name.
     pub path: Vec<u8>,
@@ -137,7 +140,7 @@ pub(crate) struct Loaded {
 ///
 /// A process dereferences to its guest, so that memory, files and program are reached without naming it. Code that
 /// needs the registers and the memory at once takes the two parts.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Process {
     /// State that threads share.
     pub guest: Guest,

@@ -1,6 +1,7 @@
 //! Addresses of the areas that the kernel places: fixed ones, or drawn by a seed as Linux draws them (address space layout
 //! randomization).
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::{ProcessConfig, layout};
@@ -20,7 +21,7 @@ const VDSO_BITS: u32 = 13;
 const ALPHA_STACK_BITS: u32 = 10;
 
 /// Addresses of the areas of a process that the kernel places. The default: fixed ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Placement {
     /// Distance of a position-independent program from [`layout::PIE_BASE`].
     pub image: u64,

@@ -1,13 +1,14 @@
 //! Load reservations where several contexts store to one memory.
 
 use crate::memory::Memory;
+use serde::{Deserialize, Serialize};
 
 /// Bytes of the block that a reservation is for. Any store of another context to it breaks the reservation.
 const BLOCK_BYTES: u64 = 64;
 
 /// The reservations that contexts hold. A machine with one context does not keep them: there a reservation is what
 /// [`Hart`](crate::hart::Hart) says, and nothing else breaks it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Reservations {
     /// Contexts, and the blocks that they have reserved.
     held: Vec<(u16, u64)>,

@@ -3,9 +3,10 @@
 use super::HardwareEvents;
 use crate::hart::{GuestCounters, Hart, NO_RESERVATION};
 use crate::os::{Blocked, PID, Scheduling, ThreadAttributes, ThreadSignals};
+use serde::{Deserialize, Serialize};
 
 /// A thread of a guest. State that it shares with other threads lies in its [`Guest`](super::Guest).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Thread {
     /// The registers.
     pub hart: Hart,

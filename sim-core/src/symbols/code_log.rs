@@ -9,7 +9,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::{Object, Symbols};
+use crate::checkpoint::base_log;
 use crate::host;
 use crate::image::{DebugFiles, FileReader, MAX_FILE_BYTES, ProgramImage};
 use crate::process::Loaded;
@@ -39,58 +43,88 @@ struct Shared {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
     programs: BTreeMap<u32, ProgramCode>,
+    #[serde(with = "crate::checkpoint::kept")]
     files: Vec<Arc<CodeFile>>,
     /// Reads files as the programs see them.
+    #[serde(skip)]
     root: Option<FileReader>,
 }
 
 /// The code of a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct ProgramCode {
     /// The change with which it came to be as it is.
     change: u64,
     pid: u32,
+    #[serde(with = "crate::checkpoint::kept")]
     image: Arc<ProgramImage>,
     /// Path of the program's file, as the program sees it.
     path: Vec<u8>,
     /// Files that the kernel has put beside it.
     loaded: Vec<Loaded>,
     /// In the order in which they were made.
+    #[serde(with = "crate::checkpoint::kept")]
     mappings: Arc<Vec<CodeMapping>>,
     /// There were more mappings than are recorded.
     is_cut: bool,
     /// Objects of the program and of the files beside it, once they were asked for.
+    #[serde(skip)]
     own: Vec<Arc<Object>>,
+    #[serde(skip)]
     symbols: Option<(u64, Arc<Symbols>)>,
 }
 
 /// A part of a file that has lain in memory as code.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct CodeMapping {
     range: Range<u64>,
     /// Offset of the mapping in the file, in bytes.
     offset: u64,
+    #[serde(with = "crate::checkpoint::kept")]
     file: Arc<CodeFile>,
 }
 
 /// A file with code.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct CodeFile {
     /// Device and number.
+    #[serde(with = "crate::checkpoint::identity")]
     identity: (u64, u64),
     /// Path, as the program sees it.
     path: Vec<u8>,
     /// `None` beyond [`MOST_FILES`].
+    #[serde(with = "crate::checkpoint::kept")]
     file: Option<File>,
     /// Objects read from the file so far.
+    #[serde(skip)]
     objects: Mutex<Vec<Part>>,
 }
 
 /// Start address, file offset, and the object there; `None` if the file is no ELF file with code at that offset.
 type Part = ((u64, u64), Option<Arc<Object>>);
+
+/// The record as checkpoints keep it.
+impl Serialize for CodeLog {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let changes = self.0.changes.load(Ordering::Acquire);
+        (changes, &*self.state()).serialize(serializer)
+    }
+}
+
+/// Reads into the record that the run's observers watch.
+impl<'de> Deserialize<'de> for CodeLog {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (changes, state) = <(u64, State)>::deserialize(deserializer)?;
+        let log = base_log().ok_or_else(|| D::Error::custom("no checkpoint is being read"))?;
+        log.0.changes.store(changes, Ordering::Release);
+        let root = log.state().root.take();
+        *log.state() = State { root, ..state };
+        Ok(log)
+    }
+}
 
 impl CodeLog {
     fn state(&self) -> MutexGuard<'_, State> {
@@ -293,6 +327,20 @@ pub(crate) struct Recorder {
     program: u32,
 }
 
+impl Serialize for Recorder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.program.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Recorder {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let program = u32::deserialize(deserializer)?;
+        let log = base_log().ok_or_else(|| D::Error::custom("no checkpoint is being read"))?;
+        Ok(Recorder { log, program })
+    }
+}
+
 impl Default for Recorder {
     /// Records in a log of its own.
     fn default() -> Self {
@@ -373,6 +421,8 @@ pub struct CodeWatch {
     /// The change of the program that was told last.
     told: u64,
 }
+
+crate::save_state! { CodeWatch { log: skip, program: skip, seen, told } }
 
 impl CodeWatch {
     /// Watches the code of the program of a number.

@@ -4,6 +4,7 @@ use hps_sim_core::editor::NoEditor;
 use std::sync::Arc;
 
 use hps_dise::{DiseEngine, DiseStats};
+use hps_lab::checkpoint::Checkpoints;
 use hps_lab::{
     Functional, FunctionalLoop, Install, Lab, LabError, Productions, Provenance, TimedLoop,
     TimedMachine, Timing,
@@ -16,6 +17,7 @@ use hps_pipeline::stacks::{FunctionStack, FunctionStacks};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
+use hps_sim_core::state::SaveState;
 use hps_sim_core::symbols::CodeWatch;
 
 /// Results that a run is asked for, beside the program's own.
@@ -95,6 +97,41 @@ pub fn execute<'a>(
             |engine: &DiseEngine| Some(engine.stats().clone()),
         ),
     }
+}
+
+/// Runs a program as [`execute`] does, and keeps checkpoints or begins from one.
+///
+/// # Errors
+/// An error if the program cannot be run with these settings, or the checkpoint not be used.
+pub fn execute_kept<'a>(
+    lab: Lab<'a>,
+    machine: Option<&'a TimedMachine>,
+    productions: Option<&'a Productions>,
+    kept: &mut Checkpoints,
+) -> Result<Ran, LabError> {
+    match productions {
+        None => kept_by(lab, machine, kept, |_| None),
+        Some(productions) => kept_by(
+            lab.edited_by(productions),
+            machine,
+            kept,
+            |engine: &DiseEngine| Some(engine.stats().clone()),
+        ),
+    }
+}
+
+fn kept_by<'a, I: Install<Editor: ExecutedLoop + SaveState>>(
+    lab: Lab<'a, Functional, I>,
+    machine: Option<&'a TimedMachine>,
+    kept: &mut Checkpoints,
+    dise: fn(&I::Editor) -> Option<DiseStats>,
+) -> Result<Ran, LabError> {
+    Ok(match machine {
+        None => Ran::of(lab.run_kept(kept)?, dise).0,
+        Some(machine) => Ran::timed(lab.timed_by(machine).run_kept(kept)?, dise, |NoProbe| {
+            (None, None)
+        }),
+    })
 }
 
 fn edited<'a, I: Install<Editor: ExecutedLoop>>(

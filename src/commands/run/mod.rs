@@ -1,6 +1,7 @@
 //! `hps run`: one program, functionally or timed. The guest owns standard output; what we say goes
 //! to standard error.
 
+mod checkpoints;
 mod execute;
 pub(super) mod fault;
 mod rates;
@@ -18,13 +19,14 @@ use hps_lab::{Lab, Productions, TimedMachine};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::isa::Isa;
+use hps_sim_core::os::Stdin;
 use hps_sim_core::os::refusals::Refusal;
 use hps_sim_core::process::Process;
 
 use crate::cli::{self, RunArgs};
 use crate::commands::timed_machine;
 use crate::{productions, program, text};
-use execute::{Order, Ran, Timed, execute};
+use execute::{Order, Ran, Timed, execute, execute_kept};
 use statistics::{Statistics, WithProductions};
 
 /// A pipeline log holds at most this many instructions (about 150 bytes each).
@@ -32,7 +34,10 @@ const TRACE_INSTRUCTIONS: usize = 2_000_000;
 
 /// Runs the command; the result is the guest's exit code.
 pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    let resumed = checkpoints::resumed(args)?;
+    let args = resumed.as_ref().unwrap_or(args);
     check_core(args)?;
+    checkpoints::check(args)?;
     let machine = args
         .machine
         .as_deref()
@@ -47,6 +52,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         false => program::find(args.program(), args.isa, args.arguments(), &guest)?,
     };
     subject.region = program::region(&args.region.part())?;
+    let mut kept = checkpoints::of(args)?;
+    if kept.is_some() && subject.process.stdin == Stdin::Inherit {
+        subject.process.stdin = checkpoints::stdin(args)?;
+    }
     ensure!(
         args.region.start.warm.is_none() || machine.is_some(),
         "--warm goes with --machine: without one nothing is cached or predicted"
@@ -79,7 +88,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         sampling: args.sample.then(|| sampling(args)),
         jobs: args.jobs,
     };
-    let ran = execute(lab, machine.as_ref(), productions.as_ref(), order)?;
+    let ran = match &mut kept {
+        None => execute(lab, machine.as_ref(), productions.as_ref(), order)?,
+        Some(kept) => execute_kept(lab, machine.as_ref(), productions.as_ref(), kept)?,
+    };
     let set = productions.as_ref().map(|productions| &productions.set);
 
     fault::say_end(ran.stop, &ran.process, ran.retired.program, set);
@@ -105,6 +117,14 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
             sampling.units,
             100.0 * sampling.cpi.half_width / sampling.cpi.mean
         );
+    }
+    if let (Some(kept), Some(folder)) = (&kept, &args.checkpoint.checkpoints) {
+        let (count, folder) = (kept.written(), folder.display());
+        if count > 0 {
+            say!(
+                "hps: {count} checkpoints in {folder}: hps run --from-checkpoint {folder} goes on from the last"
+            );
+        }
     }
     json.write(&statistics)?;
     if args.stats {

@@ -67,6 +67,12 @@ pub(super) struct Copies<P> {
     pub frames: u64,
 }
 
+hps_sim_core::save_state! {
+    impl[P] Copies<P> {
+        fault_cycles: skip, sharers: skip, ended: skip, frames,
+    }
+}
+
 /// A context whose process shares pages, or may do so.
 pub(super) struct Sharer<P> {
     /// The copy that runs here.

@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::Stop;
+use serde::{Deserialize, Serialize};
 
 use super::super::{Context, Processor, Resources};
 use super::Chip;
@@ -19,7 +20,7 @@ use crate::config::{ChipConfig, MachineConfig, SmtPolicy, SmtQueues};
 use crate::model::{CoreStats, Params, PipelineProbe};
 
 /// Use of a core by its contexts in a cycle.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Used {
     cycle: u64,
     decoded: usize,
@@ -28,6 +29,8 @@ struct Used {
     committed: u64,
     has_fetched: bool,
 }
+
+hps_sim_core::save_values!(Used);
 
 /// How the contexts of the cores of a chip share them.
 #[derive(Clone)]
@@ -40,6 +43,12 @@ pub(super) struct HardwareThreads {
     used: Vec<Used>,
     /// By core: the processor that has what is the core's.
     holders: Vec<usize>,
+}
+
+hps_sim_core::save_state! {
+    HardwareThreads {
+        config: skip, whole: skip, store_queue: skip, used: each, holders: each,
+    }
 }
 
 impl HardwareThreads {

@@ -10,6 +10,8 @@ mod ship;
 
 use std::fmt::Debug;
 
+use hps_sim_core::state::SaveState;
+
 use crate::config::Replacement;
 
 /// Kind of a request for a line.
@@ -52,7 +54,9 @@ impl Requester {
 }
 
 /// A replacement policy of one cache. It keeps its own state of sets and ways.
-pub(in crate::memsys) trait ReplacementPolicy: Debug + Send + Sync {
+pub(in crate::memsys) trait ReplacementPolicy:
+    SaveState + Debug + Send + Sync
+{
     /// The cache has found a line.
     fn hit(&mut self, set: usize, way: usize, line: u64, by: Requester);
 

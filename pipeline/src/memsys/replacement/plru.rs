@@ -11,6 +11,8 @@ pub(super) struct Plru {
     ways: usize,
 }
 
+hps_sim_core::save_state! { Plru { trees, ways: skip } }
+
 impl Plru {
     /// Trees for a power of two of ways, at most 64.
     pub fn new(sets: usize, ways: usize) -> Self {

@@ -41,6 +41,12 @@ struct Duel {
     brought: u32,
 }
 
+hps_sim_core::save_state! {
+    Duel {
+        constituency: skip, selector, most: skip, one_in: skip, brought,
+    }
+}
+
 impl Duel {
     fn role(&self, set: usize) -> Role {
         let (number, offset) = (set / self.constituency, set % self.constituency);
@@ -80,6 +86,8 @@ pub(super) struct Rrip {
     distant: u8,
     duel: Option<Duel>,
 }
+
+hps_sim_core::save_state! { Rrip { predictions, ways: skip, distant: skip, duel } }
 
 impl Rrip {
     /// SRRIP.

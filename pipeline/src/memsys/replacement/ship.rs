@@ -17,6 +17,8 @@ struct Origin {
     is_reused: bool,
 }
 
+hps_sim_core::save_state! { Origin { signature, is_reused } }
+
 /// The counters, and what lines remember.
 #[derive(Clone, Debug)]
 pub(super) struct Ship {
@@ -26,6 +28,8 @@ pub(super) struct Ship {
     counters: Box<[u8]>,
     most: u8,
 }
+
+hps_sim_core::save_state! { Ship { lines, origins, ways: skip, counters, most: skip } }
 
 impl Ship {
     pub fn new(config: &ShipConfig, sets: usize, ways: usize) -> Self {

@@ -12,6 +12,7 @@ mod objects;
 mod offsets;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 use self::objects::Codes;
 #[cfg(test)]
@@ -57,6 +58,11 @@ pub(super) fn open(runtime: u64, memory: &Memory) -> Opened {
     }
 }
 
+/// An interpreter without a state.
+pub(super) fn blank() -> Box<dyn Interpreter> {
+    Box::new(Python::default())
+}
+
 /// `PY_VERSION_HEX` as text.
 fn version_name(version: u64) -> String {
     let byte = |shift: u32| version >> shift & 0xff;
@@ -64,7 +70,7 @@ fn version_name(version: u64) -> String {
 }
 
 /// A word that is watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Word {
     /// A link of the lists of interpreters and threads.
     Link,
@@ -75,7 +81,7 @@ enum Word {
 }
 
 /// A frame that has not ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Frame {
     addr: u64,
     /// Code object, or what stands for it in a frame of the loop.
@@ -121,6 +127,8 @@ struct Thread {
     watched: u64,
 }
 
+crate::save_state! { Thread { frames, places, begun, watched } }
+
 impl Thread {
     fn last(&self) -> Frame {
         self.frames.last().copied().unwrap_or(Frame::NONE)
@@ -134,7 +142,7 @@ impl Thread {
 }
 
 /// The state of CPython in a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Python {
     of: Offsets,
     runtime: u64,
@@ -144,7 +152,13 @@ struct Python {
     steps: u64,
 }
 
+crate::save_state! { Python { of, runtime, words, threads: list, codes, steps } }
+
 impl Interpreter for Python {
+    fn kind(&self) -> usize {
+        0
+    }
+
     fn name(&self) -> String {
         format!("CPython {}", version_name(self.of.version))
     }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::offsets::Offsets;
 use crate::interpreted::names::{Function, Names};
 use crate::memory::Memory;
+use crate::state::{SaveState, Saved, StateError, save_value};
 
 /// Characters of a name that are read.
 const MOST_CHARACTERS: u64 = 1024;
@@ -44,6 +45,51 @@ pub(super) struct Codes {
     /// Address of the type of code objects; 0: not known yet.
     code_type: u64,
     known: FxHashMap<u64, Code>,
+}
+
+/// Address, function, begin, lines and identity of a [`Code`].
+type SavedCode = (u64, u32, u64, Vec<u32>, [u64; 4]);
+
+impl SaveState for Codes {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let Codes { code_type, known } = self;
+        let mut codes: Vec<_> = known.iter().collect();
+        codes.sort_unstable_by_key(|(addr, _)| **addr);
+        let codes: Vec<_> = codes
+            .into_iter()
+            .map(|(addr, code)| {
+                let Code {
+                    function,
+                    begin,
+                    lines,
+                    identity,
+                } = code;
+                (addr, function, begin, &**lines, identity)
+            })
+            .collect();
+        save_value(&(code_type, codes), to);
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        let codes: Vec<SavedCode>;
+        (self.code_type, codes) = from.value()?;
+        let known = codes
+            .into_iter()
+            .map(|(addr, function, begin, lines, identity)| {
+                let lines = lines.into();
+                (
+                    addr,
+                    Code {
+                        function,
+                        begin,
+                        lines,
+                        identity,
+                    },
+                )
+            });
+        self.known = known.collect();
+        Ok(())
+    }
 }
 
 impl Codes {

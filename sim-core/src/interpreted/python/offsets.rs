@@ -1,5 +1,7 @@
 //! The table by which CPython describes the layout of its state.
 
+use serde::{Deserialize, Serialize};
+
 use crate::memory::Memory;
 
 /// Begins the table.
@@ -11,7 +13,7 @@ const MOST: u64 = 1 << 24;
 
 /// Offsets of fields in bytes, by structure. Source: `_Py_DebugOffsets` in `Include/internal/pycore_debug_offsets.h` of
 /// CPython 3.13.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Offsets {
     /// `PY_VERSION_HEX`.
     pub version: u64,
@@ -52,6 +54,8 @@ pub(super) enum Unusable {
     /// An offset is larger than all structures.
     Damaged,
 }
+
+crate::save_values!(Offsets);
 
 impl Offsets {
     /// Reads the table at the start of the runtime's state.

@@ -9,6 +9,7 @@
 
 mod notices;
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
@@ -72,7 +73,7 @@ const WATCH_BYTES: u64 = 512;
 type Identity = (u64, u64);
 
 /// An event of a watched file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Event {
     wd: i32,
     mask: u32,
@@ -110,7 +111,7 @@ impl Event {
 }
 
 /// A watched file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Watch {
     wd: i32,
     /// Events, `EXCL_UNLINK` and `ONESHOT`.
@@ -120,10 +121,12 @@ struct Watch {
 }
 
 /// An inotify instance: watches, and the events that have not been read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Inotify {
+    #[serde(with = "crate::checkpoint::identities")]
     watches: BTreeMap<Identity, Watch>,
     /// Files by their watch descriptors.
+    #[serde(with = "crate::checkpoint::to_identities")]
     watched: FxHashMap<i32, Identity>,
     last_wd: i32,
     events: VecDeque<Event>,
@@ -254,7 +257,7 @@ impl Inotify {
 }
 
 /// Events that instances have queued since they were looked at.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Queued {
     /// Bytes that may be queued.
     room: u64,
@@ -270,13 +273,14 @@ impl Queued {
 }
 
 /// State that all instances share.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Watching {
     /// There has been an instance.
     pub(super) is_used: bool,
     queued: Queued,
     last_cookie: u32,
     /// Files without a name any more, which are watched until nobody has them open.
+    #[serde(with = "crate::checkpoint::identity_list")]
     nameless: Vec<Identity>,
 }
 

@@ -22,7 +22,7 @@ const MSG_INFO: u64 = 12;
 const MSG_STAT_ANY: u64 = 13;
 
 /// A queue of messages.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(in super::super) struct Queue {
     /// Type and text of each message.
     messages: VecDeque<(i64, Vec<u8>)>,

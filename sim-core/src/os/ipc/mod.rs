@@ -11,6 +11,7 @@ pub(super) use self::message::Queue;
 pub(super) use self::semaphore::Semaphores;
 pub(super) use self::shared::Segment;
 
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 
 use super::errno::Errno;
@@ -39,7 +40,7 @@ const PLACES: usize = 1 << 15;
 const MOST: usize = 256;
 
 /// The objects of all kinds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ipc {
     segments: Table<Segment>,
     semaphores: Table<Semaphores>,
@@ -65,7 +66,7 @@ impl Ipc {
 }
 
 /// Whose an object is, and who may use it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Access {
     key: i32,
     owner: Owner,
@@ -128,14 +129,14 @@ impl Access {
 }
 
 /// An object and who may use it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Entry<T> {
     access: Access,
     object: T,
 }
 
 /// The objects of one kind.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Table<T> {
     places: Vec<(u16, Option<Entry<T>>)>,
 }

@@ -32,7 +32,7 @@ const SEM_STAT_ANY: u64 = 20;
 const WAITS: &str = "a semaphore that nobody changes";
 
 /// A set of semaphores.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(in super::super) struct Semaphores {
     /// Value of each, and the process that changed it last.
     values: Vec<(i32, u32)>,

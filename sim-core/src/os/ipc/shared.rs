@@ -24,9 +24,11 @@ const SHM_INFO: u64 = 14;
 const SHM_STAT_ANY: u64 = 15;
 
 /// A segment of memory.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(in super::super) struct Segment {
+    #[serde(with = "crate::checkpoint::kept")]
     file: File,
+    #[serde(with = "crate::checkpoint::identity")]
     identity: (u64, u64),
     bytes: u64,
     attached_at: u64,

@@ -6,7 +6,7 @@ use crate::host::sys::ffi::OsStrExt;
 
 /// A place in the guest's tree as text, to tell the guest of it and to derive numbers from it. Nothing
 /// is ever opened by it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(in crate::os) struct GuestPath(Vec<u8>);
 
 impl GuestPath {

@@ -1,5 +1,6 @@
 //! The memory that an event shares with its program: a page about it (`struct perf_event_mmap_page`), and a ring of records.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use super::super::Linux;
@@ -14,7 +15,7 @@ const HEAD: u64 = 1024;
 const TAIL: u64 = 1032;
 
 /// A mapped buffer.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Buffer {
     /// Its first page.
     at: u64,

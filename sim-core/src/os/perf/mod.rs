@@ -6,6 +6,7 @@
 //! the kernel is simulated, so that nothing is counted that is not the program's, and a sample costs it nothing but the
 //! handler of its signal.
 
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 mod buffer;
@@ -30,6 +31,7 @@ pub(super) use samples::Samplers;
 use samples::Sampling;
 
 /// What the counters of a thread hold.
+#[derive(Serialize, Deserialize)]
 struct Now {
     counters: GuestCounters,
     events: HardwareEvents,
@@ -48,7 +50,7 @@ impl Now {
 }
 
 /// A value that grows while its event is enabled.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Tally {
     before: u64,
     /// The counter when the event was enabled last.
@@ -65,7 +67,7 @@ impl Tally {
 }
 
 /// An event.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Event {
     counts: Counts,
     /// The thread that it counts for.
@@ -87,8 +89,8 @@ pub(super) struct Event {
 }
 
 /// An open event.
-#[derive(Clone, Debug)]
-pub(super) struct PerfFile(Arc<Mutex<Event>>);
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PerfFile(#[serde(with = "crate::checkpoint::kept")] Arc<Mutex<Event>>);
 
 impl PerfFile {
     fn lock(&self) -> MutexGuard<'_, Event> {

@@ -9,9 +9,10 @@ use super::super::signals::{LAST_SIGNAL, SI_KERNEL, SigInfo, Signal};
 use super::PerfFile;
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// Who owns a descriptor: the kinds of `struct f_owner_ex`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Owner {
     #[default]
     Nobody,
@@ -42,7 +43,7 @@ impl Owner {
 }
 
 /// What is sent when an event has taken a sample.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Notices {
     owner: Owner,
     /// The signal; 0: `SIGIO`.

@@ -5,6 +5,7 @@
 //! for a look at the earliest time at which it may have come often enough, and again until it has. A sample is taken
 //! between two instructions of the program, with the address of the next one.
 
+use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, Weak};
 
 use super::super::Linux;
@@ -20,7 +21,7 @@ use crate::process::{OfferedEvents, Thread};
 const MOST_IN_NS: u64 = 64;
 
 /// What a period is one of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Every {
     /// A number of events.
     Events(u64),
@@ -37,7 +38,7 @@ impl Every {
 }
 
 /// How an event takes samples.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sampling {
     every: Every,
     /// `PERF_SAMPLE_*`: what a record holds.
@@ -56,7 +57,7 @@ pub(super) struct Sampling {
     wakes: Wakes,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Wakes {
     /// After so many samples.
     Samples(u32),
@@ -130,7 +131,7 @@ impl Sampling {
 }
 
 /// Whom a record is of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Place {
     pc: u64,
     pid: u32,
@@ -297,11 +298,12 @@ fn framed(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {
 }
 
 /// Events that a process may count, and open events that take samples.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(in super::super) struct Samplers {
     /// Events that the machine counts for threads.
     pub(super) offered: OfferedEvents,
     /// Open events that take samples.
+    #[serde(with = "crate::checkpoint::kept")]
     events: Vec<Weak<Mutex<Event>>>,
 }
 

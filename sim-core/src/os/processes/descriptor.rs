@@ -1,5 +1,6 @@
 //! Descriptors of processes (`pidfd_open`, Linux `kernel/pid.c`, `fs/pidfs.c`).
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,10 +16,11 @@ use crate::memory::Memory;
 use crate::process::Thread;
 
 /// A process that a descriptor names.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in super::super) struct ProcessFile {
     pid: u32,
     /// The process has ended; its parent may not have asked yet.
+    #[serde(with = "crate::checkpoint::kept")]
     has_ended: Arc<AtomicBool>,
 }
 

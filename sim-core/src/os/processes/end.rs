@@ -6,9 +6,10 @@ use super::super::threads::WaitFor;
 use super::{Family, INIT};
 use crate::memory::Memory;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// How a process has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum End {
     /// With this exit code.
     Exited(u8),

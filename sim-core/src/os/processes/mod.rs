@@ -18,6 +18,8 @@ mod shared;
 mod stop;
 mod wait;
 
+use crate::checkpoint::StaticText;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -42,10 +44,10 @@ use crate::symbols::CodeLog;
 const INIT: u32 = 1;
 
 /// Whether a program may have child processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessRule {
     /// It may not: `fork` returns ENOSYS. The text says what stands in the way, as the subject of a sentence.
-    Refused(&'static str),
+    Refused(#[serde(with = "crate::checkpoint::text")] StaticText),
     /// It may, up to this number of processes at a time.
     Allowed(u32),
 }
@@ -58,7 +60,7 @@ impl ProcessRule {
 }
 
 /// What is known of a process, also after its end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Member {
     pub parent: u32,
     /// The real user of the process.
@@ -82,7 +84,7 @@ pub(super) struct Member {
 }
 
 /// State of a process in its family: stops, lent memory, seen changes, children and end.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ProcessState {
     /// The process has lent its memory to a child, and waits until that is back.
     pub is_lent: bool,
@@ -100,7 +102,7 @@ pub(super) struct ProcessState {
 }
 
 /// The processes of a run.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Family {
     rule: ProcessRule,
     members: BTreeMap<u32, Member>,
@@ -109,6 +111,7 @@ pub(crate) struct Family {
     /// The first process, once it has ended before others, and its exit code.
     first: Option<(Box<Guest>, i32)>,
     /// Processes of which there are descriptors: whether they have ended.
+    #[serde(with = "crate::checkpoint::kept")]
     watched: BTreeMap<u32, Arc<AtomicBool>>,
     /// How many events of `perf_event_open` there have been.
     events: u64,
@@ -116,6 +119,7 @@ pub(crate) struct Family {
     made: u64,
     refused: u32,
     /// Pipes with names that are open, by device and number of the name.
+    #[serde(with = "crate::checkpoint::identities")]
     pub(super) fifos: BTreeMap<(u64, u64), Fifo>,
     /// Objects of System V.
     pub(super) ipc: Ipc,
@@ -126,18 +130,22 @@ pub(crate) struct Family {
     /// How often a process has stored into shared memory in a turn.
     pub(super) stores: u64,
     /// When each file was written last, by `changes`, by device and number; for want of room a file that is not known.
+    #[serde(with = "crate::checkpoint::identities")]
     written: BTreeMap<(u64, u64), u64>,
     any_written: u64,
     /// Numbers of files that processes have shared in memory, in the order in which they did, by device and number.
+    #[serde(with = "crate::checkpoint::identities")]
     pub(super) shared_files: BTreeMap<(u64, u64), u64>,
     /// How many address spaces there have been besides the first one.
     spaces: u64,
     images: Images,
     /// The programs that processes have begun, without the first one.
+    #[serde(with = "crate::checkpoint::kept")]
     programs: Vec<Arc<ProgramImage>>,
     /// What each program has used, the first one among them.
     pub(crate) usage: Vec<ProgramUsage>,
     /// Empty memories of processes that have ended.
+    #[serde(skip)]
     spare: Vec<Memory>,
     /// Pages that memories have copied which are no more.
     copied_pages: u64,

@@ -4,6 +4,7 @@
 //! `execve` and the start of a run find programs here. Paths are the guest's, so that nothing outside of the root is found:
 //! a symbolic link to somewhere else begins at the root.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -17,6 +18,7 @@ use super::super::procfs::Located;
 use super::super::stat::{S_IFDIR, S_IFIFO, S_IFMT, S_IFREG, mode_of};
 use super::super::streams::retry;
 use super::super::tree::AT_FDCWD;
+use crate::checkpoint::OfFile;
 use crate::host::sys::rustix::fs::OFlags;
 use crate::host::sys::unix_fs::{FileExt, MetadataExt};
 use crate::image::{LoadError, MAX_FILE_BYTES, ProgramImage};
@@ -110,6 +112,44 @@ pub(super) struct Images(Vec<(Key, Arc<ProgramImage>)>);
 /// Device and number, size, and time of the last change of a file, and what it is read for.
 type Key = ((u64, u64), u64, Option<SystemTime>, Wanted);
 
+/// An image as checkpoints keep it.
+#[derive(Serialize, Deserialize)]
+struct SavedImage {
+    file: OfFile,
+    size: u64,
+    changed: Option<SystemTime>,
+    wanted: Wanted,
+    #[serde(with = "crate::checkpoint::kept")]
+    image: Arc<ProgramImage>,
+}
+
+impl Serialize for Images {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let all = self
+            .0
+            .iter()
+            .map(|((file, size, changed, wanted), image)| SavedImage {
+                file: OfFile(*file),
+                size: *size,
+                changed: *changed,
+                wanted: *wanted,
+                image: Arc::clone(image),
+            });
+        serializer.collect_seq(all)
+    }
+}
+
+impl<'de> Deserialize<'de> for Images {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let all = Vec::<SavedImage>::deserialize(deserializer)?.into_iter();
+        let all = all.map(|saved| {
+            let key = (saved.file.0, saved.size, saved.changed, saved.wanted);
+            (key, saved.image)
+        });
+        Ok(Images(all.collect()))
+    }
+}
+
 impl Images {
     fn find(&mut self, key: &Key) -> Option<Arc<ProgramImage>> {
         let at = self.0.iter().position(|(known, _)| known == key)?;
@@ -161,7 +201,7 @@ enum Found {
 }
 
 /// What a file is read for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Wanted {
     Program,
     Interpreter,

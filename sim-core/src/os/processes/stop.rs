@@ -7,9 +7,10 @@ use super::super::Linux;
 use super::super::signals::{SIG_DFL, SIG_IGN, SIGKILL, SigInfo, bit};
 use super::super::threads::WaitFor;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// What a parent can be told of a child that has not ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Change {
     /// It was stopped by this signal.
     Stopped(u8),

@@ -29,7 +29,7 @@ pub(in crate::os) enum Located {
 }
 
 /// A made-up file that exists.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::os) struct Made {
     /// Its path in [`tree`].
     pub(super) path: String,

@@ -22,15 +22,17 @@ pub(super) use self::open::reopen;
 pub(super) use self::opened::{MadeFolder, MadeText};
 pub(super) use self::tree::Device;
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::image::ProgramImage;
 use crate::process::Loaded;
 
 /// The program and where its arguments lie, which the files of the process tell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Started {
     /// The program.
+    #[serde(with = "crate::checkpoint::kept")]
     pub image: Arc<ProgramImage>,
     /// The loader and the vDSO of a dynamic program.
     pub loaded: Vec<Loaded>,

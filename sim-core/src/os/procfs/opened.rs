@@ -20,7 +20,7 @@ use crate::process::Thread;
 const DT_SHIFT: u32 = 12;
 
 /// An open file whose text is made up.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::os) struct MadeText {
     text: Text,
     made: Made,
@@ -44,7 +44,7 @@ impl MadeText {
 }
 
 /// An open folder that is made up, with what was in it when the first entry was asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::os) struct MadeFolder {
     made: Made,
     names: Vec<(String, Node)>,

@@ -4,10 +4,11 @@
 //! numbers.
 
 use super::subject::Whose;
+use crate::checkpoint::StaticText;
 use crate::os::Linux;
 
 /// A made-up file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Node {
     Folder,
     /// A symbolic link with this text.
@@ -17,10 +18,10 @@ pub(super) enum Node {
 }
 
 /// Where a made-up symbolic link leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Link {
     /// The path of another made-up file.
-    Path(&'static str),
+    Path(#[serde(with = "crate::checkpoint::text")] StaticText),
     /// The folder of the process that asks.
     Own,
     /// The folder of the thread that asks.
@@ -36,7 +37,7 @@ pub(super) enum Link {
 }
 
 /// Devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(in crate::os) enum Device {
     Null,
     Zero,
@@ -48,9 +49,9 @@ pub(in crate::os) enum Device {
 }
 
 /// Files whose text is written when they are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(in crate::os) enum Text {
-    Fixed(&'static str),
+    Fixed(#[serde(with = "crate::checkpoint::text")] StaticText),
     // of the system
     CpuInfo,
     /// The numbers of all processors.

@@ -1,5 +1,6 @@
 //! Names of sockets: files, abstract names, and ports of the loopback.
 
+use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::super::errno::Errno;
@@ -18,7 +19,7 @@ const INET6_ADDRESS: usize = 8;
 const UNSPECIFIED: u16 = 0;
 
 /// An address family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Family {
     Unix,
     Inet,
@@ -44,12 +45,13 @@ impl Family {
 }
 
 /// The name of a socket.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Name {
     #[default]
     None,
     /// A file of the host, by its device and number, with the path that it was bound to.
     File {
+        #[serde(with = "crate::checkpoint::identity")]
         identity: (u64, u64),
         path: Vec<u8>,
     },

@@ -13,6 +13,7 @@ mod network;
 mod options;
 mod rights;
 
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::host::sys::rustix::fs::{FileType, mknodat};
@@ -45,8 +46,9 @@ const MOST_NAME_BYTES: u64 = 128;
 const STYLE_BITS: u64 = 0xf;
 
 /// An open socket. Dropping it closes the socket.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SocketEnd {
+    #[serde(with = "crate::checkpoint::kept")]
     network: Arc<Mutex<Network>>,
     id: u64,
 }

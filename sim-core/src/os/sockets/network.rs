@@ -2,6 +2,7 @@
 //!
 //! `EAGAIN` means that a call has to wait, or is told so.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -19,7 +20,7 @@ const FREE_PORTS: std::ops::Range<u16> = 32768..61000;
 const FIRST_PORT: u16 = 1024;
 
 /// How a socket transfers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Style {
     /// Bytes in order.
     Stream,
@@ -30,7 +31,7 @@ pub(super) enum Style {
 }
 
 /// What a socket does.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum State {
     Idle,
     Listening {
@@ -42,7 +43,7 @@ pub(super) enum State {
 }
 
 /// A message that has not been received.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Message {
     pub from: Name,
     pub bytes: Vec<u8>,
@@ -52,7 +53,7 @@ pub(super) struct Message {
 
 /// A piece of a stream with which open files come. Receiving ends behind it, so that they are not taken for those of
 /// another piece.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Piece {
     /// How many bytes of the stream come before it.
     pub begin: u64,
@@ -62,7 +63,7 @@ pub(super) struct Piece {
 }
 
 /// A socket.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Socket {
     pub family: Family,
     pub style: Style,
@@ -97,7 +98,7 @@ pub(super) struct Socket {
 }
 
 /// All sockets of a guest.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(in super::super) struct Network {
     pub(super) sockets: BTreeMap<u64, Socket>,
     last: u64,

@@ -9,6 +9,7 @@ use super::flow::ROOM_BYTES;
 use super::lock;
 use super::network::{Socket, Style};
 use crate::memory::Memory;
+use serde::{Deserialize, Serialize};
 
 /// What differs between interfaces in calls on sockets.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ pub struct SocketRules {
 }
 
 /// An option of `SOL_SOCKET`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SocketOption {
     /// `SO_TYPE`
     Type,

@@ -8,9 +8,10 @@ use super::super::signals::SigInfo;
 use super::super::{Linux, PID};
 use super::Threads;
 use crate::process::Thread;
+use serde::{Deserialize, Serialize};
 
 /// What the operating system knows of a thread on a context.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Running {
     pub(super) tid: u32,
     robust_list: u64,
@@ -23,7 +24,7 @@ pub(super) struct Running {
 }
 
 /// A thread's stay on a context, from which its processor time follows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Stay {
     tid: u32,
     /// When it came, in simulated nanoseconds.
@@ -41,7 +42,7 @@ impl Stay {
 }
 
 /// A hardware context.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Context {
     /// The thread there, unless the context is idle.
     running: Option<Running>,
@@ -55,7 +56,7 @@ struct Context {
 }
 
 /// The contexts of a guest, and the one whose turn it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Contexts {
     all: Vec<Context>,
     /// [`NOWHERE`] while another process has the turn.

@@ -1,5 +1,6 @@
 //! Futexes: words of memory that threads wait on (futex(2), Linux `kernel/futex/`).
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
@@ -30,7 +31,7 @@ const LOCK_PI2: u32 = 13;
 const ALL_BITS: u32 = u32::MAX;
 
 /// Who waits at each address, in the order in which they came.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Futexes {
     queues: FxHashMap<u64, VecDeque<(u32, u32)>>,
 }

@@ -13,6 +13,7 @@ mod signal;
 mod tables;
 mod wait;
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(super) use self::clone::{Request, flag};
@@ -28,7 +29,7 @@ use crate::process::Thread;
 use crate::random::Random;
 
 /// How threads share a hardware context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadRules {
     /// How long a thread runs while others are ready, in simulated nanoseconds. In a functional run an instruction
     /// takes one.
@@ -56,7 +57,7 @@ impl Default for ThreadRules {
 }
 
 /// The threads of a guest that no hardware context runs, and what it knows of those that do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Threads {
     parked: BTreeMap<u32, Box<Thread>>,
     /// Those of them that can run, in the order in which they will.

@@ -5,6 +5,7 @@
 //! on, and the new owner has it before it runs again. Priorities do not matter to the order of threads here: nobody
 //! inherits any, and the first that waits is the first that has the lock.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::Linux;
@@ -15,7 +16,7 @@ use super::wait::WaitFor;
 use crate::memory::Memory;
 
 /// A lock that somebody waits for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Lock {
     owner: u32,
     /// Threads that wait for it, in the order in which they came.
@@ -23,7 +24,7 @@ struct Lock {
 }
 
 /// A thread that waits to be moved to a lock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Mover {
     tid: u32,
     /// The address of the lock.
@@ -31,7 +32,7 @@ struct Mover {
 }
 
 /// The threads of a process that wait for locks, by the addresses of these.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PiFutexes {
     locks: BTreeMap<u64, Lock>,
     /// Who waits to be moved, by the addresses where they wait.

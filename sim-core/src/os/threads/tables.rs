@@ -4,9 +4,10 @@
 
 use crate::hart::Hart;
 use crate::os::Linux;
+use serde::{Deserialize, Serialize};
 
 /// Where the tables of threads lie.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadTables {
     /// The DISE registers, in the machine's numbering, that hold addresses of tables. Those of the first thread are set.
     pub registers: Vec<u8>,
@@ -17,7 +18,7 @@ pub struct ThreadTables {
 }
 
 /// The tables of threads, and who has which.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Given {
     tables: Option<ThreadTables>,
     /// Numbers of the threads in the order of their tables.

@@ -5,6 +5,8 @@
 //! again from its beginning; it then learns what became of its wait ([`Resumed`]). A signal with a handler ends a wait
 //! with `EINTR`, or lets the program make the call once more if its action says so.
 
+use crate::checkpoint::StaticText;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::memory::Memory;
@@ -15,10 +17,10 @@ use super::super::errno::Errno;
 use super::super::{Linux, Served, StopReason};
 
 /// What a thread waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WaitFor {
     /// What another thread may do to a file: data, room, an event, a lock.
-    File(&'static str),
+    File(#[serde(with = "crate::checkpoint::text")] StaticText),
     /// A futex that another thread wakes with one of these bits.
     Futex { addr: u64, bits: u32 },
     /// A lock with priority inheritance that its owner gives back; whether the thread was moved there from another futex.
@@ -30,7 +32,11 @@ pub(crate) enum WaitFor {
     /// To be moved from a futex to a lock.
     Move { addr: u64, lock: u64 },
     /// A signal: one with a handler, or one of a set.
-    Signal { set: u64, what: &'static str },
+    Signal {
+        set: u64,
+        #[serde(with = "crate::checkpoint::text")]
+        what: StaticText,
+    },
     /// The end of a child process.
     Child,
     /// A time.
@@ -81,7 +87,7 @@ impl fmt::Display for WaitFor {
 }
 
 /// A thread that waits in a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Blocked {
     pub waits_for: WaitFor,
     /// It waits until this simulated time at most, in nanoseconds.
@@ -108,7 +114,7 @@ impl Blocked {
 }
 
 /// What a call learns of its wait when it is served again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Resumed {
     /// What it waited for last.
     pub waits_for: WaitFor,
