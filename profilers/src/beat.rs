@@ -13,13 +13,14 @@ use hps_pipeline::core::{
 };
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
-use hps_sim_core::interpreted::{Interpreted, Names, Reader, Store, Turn};
+use hps_sim_core::interpreted::{Interpreted, Reader, Store};
 use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::Probe;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::readers::Readers;
+pub use crate::readers::{Turned, Turns};
 
 /// A static instruction: its address and its position in an expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,18 +54,6 @@ pub struct Past {
 }
 
 hps_sim_core::save_values!(Key, Past);
-
-/// A turn of an interpreter, with the number of instructions of the group that commit in front of it.
-pub type Turned = (usize, Turn);
-
-/// Turns of the interpreters of a program.
-#[derive(Clone, Copy, Debug)]
-pub struct Turns<'a> {
-    /// Those within the beat, in program order.
-    pub of_beat: &'a [Turned],
-    /// The names that all turns speak of.
-    pub names: &'a Names,
-}
 
 /// Consecutive cycles: stretches in which nothing commits, and then one cycle in which a group commits.
 #[derive(Clone, Copy, Debug)]

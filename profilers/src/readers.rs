@@ -3,9 +3,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hps_sim_core::interpreted::{Interpreted, Names, Reader};
+use hps_sim_core::interpreted::{Interpreted, Names, Reader, Turn};
 use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
+
+/// A turn of an interpreter, with the number of instructions of the group that commit in front of it.
+pub type Turned = (usize, Turn);
+
+/// Turns of the interpreters of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns<'a> {
+    /// Those within the beat, in program order.
+    pub of_beat: &'a [Turned],
+    /// The names that all turns speak of.
+    pub names: &'a Names,
+}
 
 /// Makes the reader of the program of a number.
 pub(crate) type Make = Arc<dyn Fn(u32) -> Option<Reader> + Send + Sync>;
