@@ -288,7 +288,8 @@ mod tests {
     use clap::CommandFactory;
 
     /// Options and arguments that name what a command reads, by the words of the command and their names.
-    const INPUTS: [&str; 16] = [
+    const INPUTS: [&str; 17] = [
+        "from_checkpoint",
         "root",
         "stdin",
         "spec",
@@ -308,7 +309,7 @@ mod tests {
     ];
 
     /// Folders that must be free, which the command checks itself: nothing can be overwritten there.
-    const FREE: [&str; 2] = ["run scratch", "root make folder"];
+    const FREE: [&str; 3] = ["run scratch", "run checkpoints", "root make folder"];
 
     /// For commands with outputs, words that they need beside these.
     const WORDS: [(&str, &[&str]); 25] = [

@@ -260,8 +260,8 @@ impl Saving {
 
     /// The hash of a file, which is read once as long as it stays the same.
     fn digest(&mut self, fd: BorrowedFd<'_>, stat: &Stat) -> Result<String, CheckpointError> {
-        let changed = (stat.st_mtime as i64, stat.st_mtime_nsec as u64);
-        let key = (identity(stat), stat.st_size as i64, changed);
+        let changed = (stat.st_mtime, stat.st_mtime_nsec);
+        let key = (identity(stat), stat.st_size, changed);
         if let Some(known) = self.files.digests.0.get(&key) {
             return Ok(known.clone());
         }

@@ -26,6 +26,7 @@ use std::io;
 pub use self::files::Digests;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use self::files::{FileContent, Written};
+pub use self::session::Tools;
 pub(crate) use self::session::{Base, load, refuse, save};
 pub(crate) use self::session::{base_log, base_root, get, put};
 pub(crate) use self::with::{

@@ -184,7 +184,7 @@ struct Parts {
 }
 
 /// The chunks' store and the known hashes, which last for several checkpoints.
-pub(crate) type Tools = (Box<dyn Chunks>, Digests);
+pub type Tools = (Box<dyn Chunks>, Digests);
 
 /// Writes a state. `root` is the root folder of the processes in it, `tools` come back in any case.
 pub(crate) fn save<T: Serialize>(

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Process, ProcessConfig};
-use crate::checkpoint::{self, Base, CheckpointError, Chunks, Digests};
+use crate::checkpoint::{self, Base, CheckpointError, Chunks, Digests, Tools};
 use crate::os::Linux;
 use crate::symbols::CodeLog;
 
@@ -32,7 +32,7 @@ impl Process {
         processes: &[&Process],
         chunks: Box<dyn Chunks>,
         digests: Digests,
-    ) -> (Result<Vec<u8>, CheckpointError>, (Box<dyn Chunks>, Digests)) {
+    ) -> (Result<Vec<u8>, CheckpointError>, Tools) {
         let root = processes.iter().find_map(|one| one.guest.os.file_root());
         let log = match processes {
             [first, ..] => first.guest.os.code_log().clone(),
