@@ -308,7 +308,7 @@ mod tests {
         "db",
     ];
 
-    /// Folders that must be free, which the command checks itself: nothing can be overwritten there.
+    /// Folders that the command checks itself: nothing is overwritten there.
     const FREE: [&str; 3] = ["run scratch", "run checkpoints", "root make folder"];
 
     /// For commands with outputs, words that they need beside these.
