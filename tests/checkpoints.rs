@@ -110,6 +110,14 @@ fn a_run_that_goes_on_ends_as_the_whole_run() {
 }
 
 #[test]
+fn code_that_was_changed_goes_on_being_the_old_one() {
+    let program = build(Isa::Riscv64, "stale_code.c", &["-O2"]);
+    for mode in [FUNCTIONAL, BY_CYCLE, BY_INSTRUCTION] {
+        goes_on(mode, 8_009, &[&program]);
+    }
+}
+
+#[test]
 fn threads_processes_and_cores_go_on() {
     let threads = build(Isa::Riscv64, "threads.c", &["-O2", "-pthread"]);
     goes_on(CHIP, 10_007, &["--max-instructions", "60000", &threads]);

@@ -91,6 +91,11 @@ impl CodeCache {
         }
     }
 
+    /// The instruction set.
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
+    }
+
     /// Decodes prefetches of data as what accesses the cache ([`Inst::as_touch`]), or as the no-operations that they are to
     /// a program.
     pub fn perform_prefetches(&mut self, touches: bool) {

@@ -70,7 +70,7 @@ fn constraints(cfg: &Cfg, classes: &Classes) -> Vec<Constraint> {
         .collect()
 }
 
-/// What a constraint says of a class, if all others of it are settled.
+/// The offer of a constraint for its only class that is not settled.
 fn solve(constraint: &Constraint, settled: &[Option<Offer>]) -> Option<Offer> {
     let mut open = constraint.iter().filter(|(c, _)| settled[*c].is_none());
     let &(class, own) = open.next()?;
@@ -106,7 +106,7 @@ struct Offer {
 
 impl Offer {
     fn own(class: usize, estimate: Estimate) -> Offer {
-        // What has no samples may have run less often than once for each of them.
+        // A class without samples may have run less often than once for each of them.
         let deviation = estimate.deviation * estimate.frequency.max(1.0);
         Offer {
             class,

@@ -25,7 +25,7 @@ const SUFFIX: &str = "checkpoint";
 /// Bytes of the lines before the sections at most.
 const MOST_HEADER_BYTES: u64 = 16 << 20;
 
-/// What a checkpoint says of itself, in its second line.
+/// Header of a checkpoint: its second line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// [`FORMAT`].
@@ -86,7 +86,7 @@ static BUILD: LazyLock<String> = LazyLock::new(|| {
 #[derive(Debug)]
 pub struct CheckpointFile {
     path: PathBuf,
-    /// What it says of itself.
+    /// The header.
     pub header: Header,
     /// Where the sections begin.
     sections_at: u64,

@@ -28,7 +28,7 @@ pub enum CheckpointsError {
     Host {
         /// The file.
         path: PathBuf,
-        /// What the host says.
+        /// The host's error.
         cause: std::io::Error,
     },
     /// A file is no checkpoint, or a damaged one.
@@ -36,7 +36,7 @@ pub enum CheckpointsError {
     Unusable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Damage, or another kind or version.
         problem: String,
     },
     /// A run with these settings has another state than the checkpoint.
@@ -46,9 +46,9 @@ pub enum CheckpointsError {
         path: PathBuf,
         /// The setting.
         what: String,
-        /// Its value in the checkpoint.
+        /// Value in the checkpoint.
         before: String,
-        /// Its value in this run.
+        /// Value in this run.
         now: String,
     },
 }
@@ -57,7 +57,7 @@ pub enum CheckpointsError {
 pub struct Checkpoints {
     store: Store,
     every: Option<u64>,
-    /// What the command wants to find in the files, beside the settings of the run.
+    /// Words of the command, for one that goes on.
     about: Value,
     from: Option<CheckpointFile>,
     digests: Digests,
@@ -69,17 +69,14 @@ pub struct Checkpoints {
     last_problem: Option<String>,
 }
 
-/// A state in parts.
-pub(crate) struct Parts<'a> {
-    /// The processes of all contexts.
-    pub processes: &'a [&'a Process],
+/// The state of a machine beside its processes.
+struct Parts {
     /// Bytes of the machine, and of the editor and the probe of each context.
-    pub core: Vec<u8>,
-    pub editor: Vec<Vec<u8>>,
-    pub probe: Vec<Vec<u8>>,
-    /// How far the run has come.
-    pub instructions: u64,
-    pub cycles: Option<u64>,
+    core: Vec<u8>,
+    editor: Vec<Vec<u8>>,
+    probe: Vec<Vec<u8>>,
+    /// Cycles of a timed run.
+    cycles: Option<u64>,
 }
 
 impl Checkpoints {
@@ -197,12 +194,13 @@ impl Checkpoints {
     }
 
     /// Writes a checkpoint. Returns it if the run is to go on from it.
-    pub(crate) fn write(
+    fn write(
         &mut self,
         run: &Value,
-        parts: Parts<'_>,
+        machine: &mut impl run::Stepped,
     ) -> Result<Option<CheckpointFile>, CheckpointsError> {
-        let processes = self.save(parts.processes)?;
+        let parts = machine.parts();
+        let processes = self.save(&machine.processes())?;
         self.store.finish_pack()?;
         let list = |states: &[Vec<u8>]| postcard::to_extend(states, Vec::new()).unwrap_or_default();
         let sections = [
@@ -211,7 +209,7 @@ impl Checkpoints {
             ("editor", list(&parts.editor)),
             ("probe", list(&parts.probe)),
         ];
-        let header = file::Header::new(parts.instructions, parts.cycles, run, &self.about);
+        let header = file::Header::new(machine.instructions(), parts.cycles, run, &self.about);
         let path = file::write(self.store.folder(), header, &sections)?;
         self.written += 1;
         self.is_checked

@@ -3,6 +3,7 @@
 use hps_pipeline::core::{EitherCore, PipelineProbe};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::os::ProcessRule;
 use hps_sim_core::probe::Probe;
 use hps_sim_core::process::{Process, ProcessConfig};
 use hps_sim_core::state::{SaveState, from_bytes, to_bytes};
@@ -37,6 +38,41 @@ fn settings(provenance: &Provenance, config: &ProcessConfig) -> Value {
     })
 }
 
+/// A run with checkpoints, before its machine is made.
+struct Order {
+    settings: Value,
+    config: ProcessConfig,
+    from: Option<CheckpointFile>,
+    rule: ProcessRule,
+    warn: Option<fn(&str)>,
+    limit: u64,
+}
+
+impl<M, I, P> Lab<'_, M, I, P> {
+    /// Prepares a run with checkpoints. A run that begins from one has its region behind it.
+    fn order(
+        &mut self,
+        provenance: &Provenance,
+        rule: ProcessRule,
+        kept: &mut Checkpoints,
+    ) -> Result<Order, CheckpointsError> {
+        let config = self.program.process.clone();
+        let settings = settings(provenance, &config);
+        let from = kept.start(&settings)?;
+        if from.is_some() {
+            self.program.to_mut().region = None;
+        }
+        Ok(Order {
+            settings,
+            config,
+            from,
+            rule,
+            warn: self.warn,
+            limit: self.limit,
+        })
+    }
+}
+
 impl<I: Install, P: Probe + SaveState> Lab<'_, Functional, I, P>
 where
     I::Editor: FunctionalLoop<P> + SaveState,
@@ -45,73 +81,17 @@ where
     /// to begin from. The limit counts from the beginning of the program.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run); [`LabError::Checkpoint`].
+    /// The errors of [`run`](Self::run); [`LabError::Checkpoint`].
     pub fn run_kept(mut self, kept: &mut Checkpoints) -> Result<Ran<I::Editor, P>, LabError> {
-        let (provenance, limit) = (self.provenance(), self.limit);
+        let provenance = self.provenance();
         let expected = self.program.expected.clone();
-        let config = self.program.process.clone();
-        let warn = self.warn;
-        let run = settings(&provenance, &config);
-        let from = kept.start(&run)?;
-        if from.is_some() {
-            // The checkpoint lies behind it.
-            self.program.to_mut().region = None;
-        }
-        let (process, editor, mut probe, _) = self.prepare()?;
-        let mut machine = Machine::with_editor(process, editor);
-        let restore = |machine: &mut Machine<I::Editor>, probe: &mut P, from: &CheckpointFile| {
-            for (name, part) in [
-                ("editor", &mut machine.editor as &mut dyn SaveState),
-                ("probe", probe),
-            ] {
-                let states = from.list(name)?;
-                let [state] = &states[..] else {
-                    return Err(from.unusable("it has several contexts, and the run has one"));
-                };
-                from.restore(name, part, state)?;
-            }
-            let state = from.section("core")?;
-            machine.restore_state(&state)?;
-            machine.process = from.only_process(&config)?;
-            if let Some(warn) = warn {
-                machine.process.os.set_warning_sink(Box::new(warn));
-            }
-            Ok::<_, CheckpointsError>(())
-        };
-        match &from {
-            Some(from) => restore(&mut machine, &mut probe, from)?,
-            None => kept.try_out(&[&machine.process])?,
-        }
-        let rule = functional::<I::Editor, P>();
-        machine.process.os.set_process_rule(rule);
-        let start = Stopwatch::start();
-        let stop = loop {
-            let now = machine.retired.program;
-            let until = kept.next(now).min(limit);
-            let stop = FunctionalLoop::run(&mut machine, &mut probe, until.saturating_sub(now));
-            if stop != Stop::Limit || machine.retired.program >= limit {
-                break stop;
-            }
-            let parts = Parts {
-                processes: &[&machine.process],
-                core: machine.save_state(),
-                editor: vec![to_bytes("editor", &machine.editor)],
-                probe: vec![to_bytes("probe", &probe)],
-                instructions: machine.retired.program,
-                cycles: None,
-            };
-            let written = kept.write(&run, parts);
-            if let Some(written) = kept.settled(written, warn) {
-                restore(&mut machine, &mut probe, &written)?;
-            }
-        };
-        Ok(Ran::of_machine(
-            machine,
-            probe,
-            (stop, start),
-            provenance,
-            expected,
-        ))
+        let order = self.order(&provenance, functional::<I::Editor, P>(), kept)?;
+        let (process, editor, probe, _) = self.prepare()?;
+        let machine = Machine::with_editor(process, editor);
+        let mut watched = Watched { machine, probe };
+        let ended = order.run(&mut watched, kept)?;
+        let Watched { machine, probe } = watched;
+        Ok(Ran::of_machine(machine, probe, ended, provenance, expected))
     }
 }
 
@@ -124,51 +104,21 @@ where
     /// to begin from. The limit counts from the beginning of the program.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run); [`LabError::Checkpoint`].
+    /// The errors of [`run`](Self::run); [`LabError::Checkpoint`].
     pub fn run_kept(
         mut self,
         kept: &mut Checkpoints,
     ) -> Result<Ran<I::Editor, P, Timing>, LabError> {
-        let (provenance, limit) = (self.provenance(), self.limit);
+        let provenance = self.provenance();
         let expected = self.program.expected.clone();
-        let config = self.program.process.clone();
-        let (warn, names_contention) = (self.warn, self.names_contention);
+        let names_contention = self.names_contention;
         let rule = timed::<I::Editor, P>(self.core_kind());
-        let run = settings(&provenance, &config);
-        let from = kept.start(&run)?;
-        if from.is_some() {
-            self.program.to_mut().region = None;
-        }
+        let order = self.order(&provenance, rule, kept)?;
         let mut core = self.open()?.into_inner();
         if names_contention {
             core.record_contention();
         }
-        let restore = |core: &mut EitherCore<I::Editor, P::Loops>, from: &CheckpointFile| {
-            from.restore_core(core, &config)?;
-            let (process, _) = core.parts_mut();
-            process.os.set_process_rule(rule);
-            if let Some(warn) = warn {
-                process.os.set_warning_sink(Box::new(warn));
-            }
-            Ok::<_, CheckpointsError>(())
-        };
-        match &from {
-            Some(from) => restore(&mut core, from)?,
-            None => kept.try_out(&processes(&mut core))?,
-        }
-        let start = Stopwatch::start();
-        let stop = loop {
-            let now = core.instructions();
-            let until = kept.next(now).min(limit);
-            let stop = TimedLoop::run(&mut core, until.saturating_sub(now));
-            if stop != Stop::Limit || core.instructions() >= limit {
-                break stop;
-            }
-            let written = kept.write_core(&run, &mut core);
-            if let Some(written) = kept.settled(written, warn) {
-                restore(&mut core, &written)?;
-            }
-        };
+        let (stop, start) = order.run(&mut core, kept)?;
         let host_seconds = start.seconds();
         let finished = TimedLoop::finish(core);
         Ok(Ran::of_core(
@@ -181,90 +131,189 @@ where
     }
 }
 
-/// The processes of all contexts.
-fn processes<E: DecodeEditor, P: PipelineProbe>(core: &mut EitherCore<E, P>) -> Vec<&Process> {
-    let contexts = core.contexts_mut().into_iter();
-    contexts.map(|(process, ..)| &*process).collect()
+impl Order {
+    /// Runs a machine that is at the beginning of the program to the end or to the limit. Returns why it stopped, and the
+    /// watch since its first instruction.
+    fn run(
+        &self,
+        machine: &mut impl Stepped,
+        kept: &mut Checkpoints,
+    ) -> Result<(Stop, Stopwatch), CheckpointsError> {
+        match &self.from {
+            Some(from) => self.restore(machine, from)?,
+            None => {
+                machine.first().os.set_process_rule(self.rule);
+                kept.try_out(&machine.processes())?;
+            }
+        }
+        let start = Stopwatch::start();
+        loop {
+            let now = machine.instructions();
+            let until = kept.next(now).min(self.limit);
+            let stop = machine.run(until.saturating_sub(now));
+            if stop != Stop::Limit || machine.instructions() >= self.limit {
+                return Ok((stop, start));
+            }
+            let written = kept.write(&self.settings, machine);
+            if let Some(written) = kept.settled(written, self.warn) {
+                self.restore(machine, &written)?;
+            }
+        }
+    }
+
+    fn restore(
+        &self,
+        machine: &mut impl Stepped,
+        from: &CheckpointFile,
+    ) -> Result<(), CheckpointsError> {
+        let processes = from.processes(&self.config)?;
+        machine.restore(from, processes)?;
+        let os = &mut machine.first().os;
+        os.set_process_rule(self.rule);
+        if let Some(warn) = self.warn {
+            os.set_warning_sink(Box::new(warn));
+        }
+        Ok(())
+    }
 }
 
-impl Checkpoints {
-    fn write_core<E: DecodeEditor + SaveState, P: PipelineProbe + SaveState>(
+/// A machine that stops between two instructions, where its state can be kept.
+pub(super) trait Stepped {
+    /// Instructions of the program so far.
+    fn instructions(&self) -> u64;
+    fn run(&mut self, limit: u64) -> Stop;
+    fn first(&mut self) -> &mut Process;
+    /// The processes of all contexts.
+    fn processes(&mut self) -> Vec<&Process>;
+    /// The state beside the processes.
+    fn parts(&mut self) -> Parts;
+    fn restore(
         &mut self,
-        run: &Value,
-        core: &mut EitherCore<E, P>,
-    ) -> Result<Option<CheckpointFile>, CheckpointsError> {
-        let (instructions, cycles) = (core.instructions(), core.stats().cycles);
-        let state = core.save_state();
-        let contexts = core.contexts_mut();
-        let (mut editor, mut probe) = (Vec::new(), Vec::new());
-        for (_, one, other) in &contexts {
-            editor.push(to_bytes("editor", &**one));
-            probe.push(to_bytes("probe", &**other));
+        from: &CheckpointFile,
+        processes: Vec<Process>,
+    ) -> Result<(), CheckpointsError>;
+}
+
+/// A functional machine and its probe.
+struct Watched<E: DecodeEditor, P> {
+    machine: Machine<E>,
+    probe: P,
+}
+
+impl<E: FunctionalLoop<P> + SaveState, P: Probe + SaveState> Stepped for Watched<E, P> {
+    fn instructions(&self) -> u64 {
+        self.machine.retired.program
+    }
+
+    fn run(&mut self, limit: u64) -> Stop {
+        FunctionalLoop::run(&mut self.machine, &mut self.probe, limit)
+    }
+
+    fn first(&mut self) -> &mut Process {
+        &mut self.machine.process
+    }
+
+    fn processes(&mut self) -> Vec<&Process> {
+        vec![&self.machine.process]
+    }
+
+    fn parts(&mut self) -> Parts {
+        Parts {
+            core: self.machine.save_state(),
+            editor: vec![to_bytes("editor", &self.machine.editor)],
+            probe: vec![to_bytes("probe", &self.probe)],
+            cycles: None,
         }
-        let processes: Vec<&Process> = contexts.into_iter().map(|(one, ..)| &*one).collect();
-        let parts = Parts {
-            processes: &processes,
-            core: state,
+    }
+
+    fn restore(
+        &mut self,
+        from: &CheckpointFile,
+        processes: Vec<Process>,
+    ) -> Result<(), CheckpointsError> {
+        let machine = &mut self.machine;
+        let context = (&mut machine.process, &mut machine.editor, &mut self.probe);
+        from.restore_contexts(vec![context], processes)?;
+        from.restored("core", machine.restore_state(&from.section("core")?))
+    }
+}
+
+impl<E: TimedLoop<P> + SaveState, P: PipelineProbe + SaveState> Stepped for EitherCore<E, P> {
+    fn instructions(&self) -> u64 {
+        self.instructions()
+    }
+
+    fn run(&mut self, limit: u64) -> Stop {
+        TimedLoop::run(self, limit)
+    }
+
+    fn first(&mut self) -> &mut Process {
+        self.parts_mut().0
+    }
+
+    fn processes(&mut self) -> Vec<&Process> {
+        let contexts = self.contexts_mut().into_iter();
+        contexts.map(|(process, ..)| &*process).collect()
+    }
+
+    fn parts(&mut self) -> Parts {
+        let (core, cycles) = (self.save_state(), Some(self.stats().cycles));
+        let contexts = self.contexts_mut();
+        let states = contexts
+            .iter()
+            .map(|(_, editor, probe)| (to_bytes("editor", &**editor), to_bytes("probe", &**probe)));
+        let (editor, probe) = states.unzip();
+        Parts {
+            core,
             editor,
             probe,
-            instructions,
-            cycles: Some(cycles),
-        };
-        self.write(run, parts)
+            cycles,
+        }
+    }
+
+    fn restore(
+        &mut self,
+        from: &CheckpointFile,
+        processes: Vec<Process>,
+    ) -> Result<(), CheckpointsError> {
+        from.restore_contexts(self.contexts_mut(), processes)?;
+        from.restored("core", self.restore_state(&from.section("core")?))
     }
 }
 
 impl CheckpointFile {
-    /// Gives a core, its editors, its probes and its processes the state of the checkpoint.
-    fn restore_core<E: DecodeEditor + SaveState, P: PipelineProbe + SaveState>(
+    /// Gives each context its process, and the states of its editor and of its probe.
+    fn restore_contexts<E: SaveState, P: SaveState>(
         &self,
-        core: &mut EitherCore<E, P>,
-        config: &ProcessConfig,
+        contexts: Vec<(&mut Process, &mut E, &mut P)>,
+        processes: Vec<Process>,
     ) -> Result<(), CheckpointsError> {
-        let processes = self.processes(config)?;
         let (editors, probes) = (self.list("editor")?, self.list("probe")?);
-        let contexts = core.contexts_mut();
         if [processes.len(), editors.len(), probes.len()] != [contexts.len(); 3] {
             return Err(self.unusable("it has another number of contexts than the machine"));
         }
         let saved = processes.into_iter().zip(editors).zip(probes);
-        for ((process, editor, probe), ((saved, editor_state), probe_state)) in
-            contexts.into_iter().zip(saved)
-        {
-            *process = saved;
-            self.restore("editor", editor, &editor_state)?;
-            self.restore("probe", probe, &probe_state)?;
+        for (context, ((process, editor), probe)) in contexts.into_iter().zip(saved) {
+            *context.0 = process;
+            self.restored("editor", from_bytes("editor", context.1, &editor))?;
+            self.restored("probe", from_bytes("probe", context.2, &probe))?;
         }
-        let state = self.section("core")?;
-        core.restore_state(&state)
-            .map_err(|problem| self.unusable(&format!("its core: {problem}")))
-    }
-
-    /// The process of a run that has one context.
-    fn only_process(&self, config: &ProcessConfig) -> Result<Process, CheckpointsError> {
-        let mut processes = self.processes(config)?;
-        match (processes.pop(), processes.is_empty()) {
-            (Some(process), true) => Ok(process),
-            _ => Err(self.unusable("it has several contexts, and the run has one")),
-        }
+        Ok(())
     }
 
     /// The states in a section, one for each context.
     fn list(&self, section: &str) -> Result<Vec<Vec<u8>>, CheckpointsError> {
         let bytes = self.section(section)?;
-        postcard::from_bytes(&bytes)
-            .map_err(|cause| self.unusable(&format!("its section {section}: {cause}")))
+        self.restored(section, postcard::from_bytes(&bytes))
     }
 
-    /// Gives an editor or a probe its state.
-    fn restore(
+    /// Names the section that cannot be restored.
+    fn restored<T>(
         &self,
-        name: &'static str,
-        part: &mut dyn SaveState,
-        state: &[u8],
-    ) -> Result<(), CheckpointsError> {
-        from_bytes(name, part, state)
-            .map_err(|problem| self.unusable(&format!("its {name}: {problem}")))
+        section: &str,
+        restored: Result<T, impl std::fmt::Display>,
+    ) -> Result<T, CheckpointsError> {
+        restored.map_err(|problem| self.unusable(&format!("its section {section}: {problem}")))
     }
 
     fn unusable(&self, problem: &str) -> CheckpointsError {

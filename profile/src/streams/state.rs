@@ -18,7 +18,7 @@ const AT_ONCE: usize = 4096;
 /// An analyzer whose grammar is finished.
 #[derive(Serialize, Deserialize)]
 struct Written {
-    /// As JSON, in which settings may be left out. Formats without names of fields cannot do that.
+    /// Settings as JSON, in which some may be left out; formats without names of fields cannot do that.
     config: String,
     grammar: Grammar,
     segment_length: u64,

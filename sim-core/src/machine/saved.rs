@@ -1,32 +1,35 @@
 //! The functional machine in checkpoints.
 
 use super::{Machine, RetiredCounts};
-use crate::checkpoint::CheckpointError;
-use crate::code::HandlerLink;
 use crate::editor::DecodeEditor;
+use crate::state::{StateError, from_bytes, to_bytes};
+use crate::threaded::Threaded;
 
-/// State of a machine beside its process and its editor. Decoded code is made anew.
-type State = (RetiredCounts, Option<HandlerLink>, u64);
+/// Name of the state of a machine.
+const KIND: &str = "a functional machine";
+
+crate::save_state! { RetiredCounts { program, inserted, handler } }
+
+crate::save_state! {
+    impl[E: DecodeEditor] Machine<E> {
+        process: skip, editor: skip, retired, code, threaded: skip, spaces, link, seq,
+    }
+}
 
 impl<E: DecodeEditor> Machine<E> {
     /// The state of the machine beside its process and its editor, as bytes.
     #[must_use]
     pub fn save_state(&self) -> Vec<u8> {
-        let state: State = (self.retired, self.link, self.seq);
-        // Plain numbers can always be written.
-        postcard::to_extend(&state, Vec::new()).unwrap_or_default()
+        to_bytes(KIND, self)
     }
 
-    /// Takes over what [`save_state`](Self::save_state) has given.
+    /// Restores what [`save_state`](Self::save_state) has given.
     ///
     /// # Errors
-    /// [`CheckpointError::Damaged`].
-    pub fn restore_state(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
-        let state: State =
-            postcard::from_bytes(bytes).map_err(|cause| CheckpointError::Damaged {
-                what: format!("the functional machine: {cause}"),
-            })?;
-        (self.retired, self.link, self.seq) = state;
+    /// [`StateError`]; the machine is of no use then.
+    pub fn restore_state(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        from_bytes(KIND, self, bytes)?;
+        self.threaded = Threaded::new();
         Ok(())
     }
 }

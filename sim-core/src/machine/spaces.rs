@@ -3,6 +3,8 @@
 use super::Machine;
 use crate::code::CodeCache;
 use crate::editor::DecodeEditor;
+use crate::isa::Isa;
+use crate::state::{SaveState, Saved, StateError, save_value};
 use crate::threaded::Threaded;
 
 /// Decoded code of processes that do not run, those that ran last first.
@@ -11,6 +13,30 @@ pub(super) struct Spaces {
     /// The address space of the process that runs.
     now: u64,
     kept: Vec<(u64, CodeCache, Threaded)>,
+}
+
+/// Threaded code is translated again from the decoded code.
+impl SaveState for Spaces {
+    fn save_to(&self, to: &mut Vec<u8>) {
+        let Spaces { now, kept } = self;
+        let kept_spaces = kept.iter().map(|(space, code, _)| (*space, code.isa()));
+        save_value(&(now, kept_spaces.collect::<Vec<_>>()), to);
+        kept.iter().for_each(|(_, code, _)| code.save_to(to));
+    }
+
+    fn restore_from(&mut self, from: &mut Saved<'_>) -> Result<(), StateError> {
+        let (now, spaces): (u64, Vec<(u64, Isa)>) = from.value()?;
+        let kept = spaces.into_iter().map(|(space, isa)| {
+            let mut code = CodeCache::new(isa);
+            code.restore_from(from)?;
+            Ok((space, code, Threaded::new()))
+        });
+        *self = Spaces {
+            now,
+            kept: kept.collect::<Result<_, StateError>>()?,
+        };
+        Ok(())
+    }
 }
 
 impl Spaces {

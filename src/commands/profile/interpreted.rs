@@ -118,10 +118,8 @@ fn function<'a>(shown: &Shown<'a>, number: u32) -> &'a Function {
 /// Time of an interpreted function in all programs of a run.
 #[derive(Default)]
 pub(super) struct SharedTime {
-    calls: u64,
-    commits: u64,
-    own_units: u64,
-    inclusive_units: u64,
+    /// Sums over programs, each of which has a number of its own for the function.
+    time: InterpretedTime,
     /// The numbers of the programs that have executed it.
     programs: Vec<u32>,
 }
@@ -138,17 +136,17 @@ pub(super) fn together<'a>(
         for time in interpreted(exact).0 {
             let function = &exact.interpreted.names.functions()[time.function as usize];
             let shared = all.entry(function.clone()).or_default();
-            shared.calls += time.calls;
-            shared.commits += time.commits;
-            shared.own_units += time.own_units;
-            shared.inclusive_units += time.inclusive_units;
+            shared.time.calls += time.calls;
+            shared.time.commits += time.commits;
+            shared.time.own_units += time.own_units;
+            shared.time.inclusive_units += time.inclusive_units;
             shared.programs.push(number);
         }
     }
     let mut all: Together = all.into_iter().collect();
     all.sort_by(|(a, x), (b, y)| {
         let place = |f: &Function| (f.file.clone(), f.first_line, f.name.clone());
-        let order = y.own_units.cmp(&x.own_units);
+        let order = y.time.own_units.cmp(&x.time.own_units);
         order.then_with(|| place(a).cmp(&place(b)))
     });
     all
@@ -176,13 +174,13 @@ pub(super) fn print_together(
         ("function", Align::Left),
         ("defined at", Align::Left),
     ]);
-    for (function, time) in all.iter().take(top) {
+    for (function, SharedTime { time, programs }) in all.iter().take(top) {
         table.row([
             percent(time.own_units),
             percent(time.inclusive_units),
             grouped(time.commits),
             grouped(time.calls),
-            numbers(&time.programs),
+            numbers(programs),
             function.name.clone(),
             format!("{}:{}", function.file, function.first_line),
         ]);
@@ -199,19 +197,24 @@ pub(super) fn print_together(
 
 /// The interpreted functions of all programs.
 pub(super) fn together_document(all: &Together) -> Value {
-    let functions = all.iter().map(|(function, time)| {
-        json!({
-            "name": function.name,
-            "file": function.file,
-            "first_line": function.first_line,
-            "calls": time.calls,
-            "instructions": time.commits,
-            "own_units": time.own_units,
-            "inclusive_units": time.inclusive_units,
-            "in_programs": time.programs,
-        })
+    let functions = all.iter().map(|(function, shared)| {
+        let mut value = function_document(function, &shared.time);
+        value["in_programs"] = json!(shared.programs);
+        value
     });
     functions.collect()
+}
+
+fn function_document(function: &Function, time: &InterpretedTime) -> Value {
+    json!({
+        "name": function.name,
+        "file": function.file,
+        "first_line": function.first_line,
+        "calls": time.calls,
+        "instructions": time.commits,
+        "own_units": time.own_units,
+        "inclusive_units": time.inclusive_units,
+    })
 }
 
 /// Interpreted functions and lines; `None` if the program has run no interpreter.
@@ -222,18 +225,9 @@ pub(super) fn document(shown: &Shown<'_>) -> Option<Value> {
         return None;
     }
     let (times, lines) = found(shown);
-    let functions = times.iter().map(|time| {
-        let function = function(shown, time.function);
-        json!({
-            "name": function.name,
-            "file": function.file,
-            "first_line": function.first_line,
-            "calls": time.calls,
-            "instructions": time.commits,
-            "own_units": time.own_units,
-            "inclusive_units": time.inclusive_units,
-        })
-    });
+    let functions = times
+        .iter()
+        .map(|time| function_document(function(shown, time.function), time));
     let lines = lines.iter().map(|line| {
         let function = function(shown, line.place.function);
         json!({
