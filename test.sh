@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
 # (the oracle), the cross compilers for RISC-V, Alpha and aarch64, clang with its linker and tools, valgrind
-# (which counts instructions), Node.js (which runs the simulator of the page), Slurm with its authentication, what the builds of real programs call, and the sources of
+# (which counts instructions), gdb for all instruction sets, Node.js (which runs the simulator of the page), Python (which runs the package and its notebooks), Slurm with its authentication, what the builds of real programs call, and the sources of
 # the real programs that are run.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -19,11 +19,13 @@ command -v llvm-profdata >/dev/null || packages+=(llvm)
 command -v bison >/dev/null || packages+=(bison)
 command -v make >/dev/null || packages+=(make)
 { command -v mmdebstrap && command -v dpkg-deb; } >/dev/null || packages+=(mmdebstrap)
+command -v gdb-multiarch >/dev/null || packages+=(gdb-multiarch)
 command -v xz >/dev/null || packages+=(xz-utils)
 command -v bzip2 >/dev/null || packages+=(bzip2)
 command -v parallel >/dev/null || packages+=(parallel)
 command -v valgrind >/dev/null || packages+=(valgrind)
 command -v node >/dev/null || packages+=(nodejs)
+command -v python3 >/dev/null || packages+=(python3)
 { PATH=$PATH:/usr/sbin command -v slurmctld && command -v sbatch; } >/dev/null || packages+=(slurm-wlm)
 PATH=$PATH:/usr/sbin command -v munged >/dev/null || packages+=(munge)
 if ((${#packages[@]})); then

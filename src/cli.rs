@@ -7,7 +7,9 @@ pub mod help;
 pub mod old;
 mod parts;
 pub mod profile;
+mod results;
 mod root;
+mod slices;
 mod studies;
 mod teach;
 mod tools;
@@ -34,7 +36,9 @@ pub use collect::{CollectArgs, Kind, TablesKind};
 pub use files::Writable;
 pub use parts::PartArgs;
 pub use profile::{FrameKind, ProfileArgs};
+pub use results::{ConvertArgs, ResultsCommand};
 pub use root::{RootCommand, RootMakeArgs};
+pub use slices::{Choose, SliceArgs};
 pub use studies::{Paper, ReproduceArgs, SweepArgs};
 pub use teach::{AnalyzeArgs, TeachArgs};
 pub use tools::{
@@ -80,6 +84,9 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Make a paper's evaluation again: its figures, its claims, and what it left open, as a report
     Reproduce(ReproduceArgs),
+    /// Make tables of results that are stored: Parquet, CSV, JSON
+    #[command(subcommand)]
+    Results(ResultsCommand),
     /// Do sweeps, evaluations and leaderboards in parts, on many machines
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -265,7 +272,7 @@ pub struct RegionArgs {
 /// Options for the place where the part of a program that counts begins.
 #[derive(Debug, Args, Clone)]
 pub struct StartArgs {
-    /// Begin behind so many instructions of the program, with empty caches and predictors unless --warm is given
+    /// Begin behind so many instructions of the program. Caches and predictors are empty there unless --warm is given
     #[arg(long, value_name = "N")]
     pub skip: Option<u64>,
     /// Begin where the program comes to this function for the first time (behind --skip)
@@ -328,6 +335,9 @@ pub struct RunArgs {
     /// which does not exist yet or is empty
     #[arg(long, value_name = "DIR", requires = "root")]
     pub scratch: Option<PathBuf>,
+    /// Interpret the program: compile none of its code. Only the speed of a functional run depends on it
+    #[arg(long)]
+    pub no_translator: bool,
     /// Print statistics on standard error when the program ends
     #[arg(long)]
     pub stats: bool,
@@ -362,10 +372,6 @@ pub struct RunArgs {
     /// Instructions that are timed before each unit and not measured, in the mean: half as many to half as many again
     #[arg(long, value_name = "N", default_value_t = SamplingPlan::default().warm_up, requires = "sample")]
     pub sample_warm_up: u64,
-    /// Threads for --sample; 0: one for each processor. With more than one, units are timed beside the
-    /// functional run; the results are the same
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "sample")]
-    pub jobs: usize,
     /// Production files for the DISE engine: built-in names (hps dise list) or files (may be
     /// repeated; all are loaded together)
     #[arg(long, value_name = "NAME|FILE")]
@@ -376,8 +382,16 @@ pub struct RunArgs {
     /// Stop after this many instructions of the program (exit code 0)
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,
+    /// Wait for gdb on a port of this host (0: a free one), or on HOST:PORT, and let it step the program, forward and back
+    #[arg(long, value_name = "PORT", conflicts_with_all = [
+        "by_function", "trace", "sample", "json", "stats", "max_instructions", "until", "between_markers", "scratch",
+        "checkpoint_every", "from_checkpoint", "slices", "slice_length",
+    ])]
+    pub gdb: Option<String>,
     #[command(flatten)]
     pub checkpoint: CheckpointArgs,
+    #[command(flatten)]
+    pub sliced: SliceArgs,
     /// Program (a RISC-V or Alpha executable, a dynamic one with --root, or the name of one that comes with the project)
     /// and its arguments; whatever stands behind the program is its own, options too
     #[arg(
@@ -407,6 +421,13 @@ pub struct CheckpointArgs {
     pub checkpoint_check: bool,
 }
 
+impl GuestArgs {
+    /// Whether the program changes files of the host.
+    pub fn writes_host(&self) -> bool {
+        self.writable == Some(Writable::Root)
+    }
+}
+
 impl RunArgs {
     /// The program.
     pub fn program(&self) -> &str {
@@ -417,6 +438,12 @@ impl RunArgs {
     pub fn arguments(&self) -> &[String] {
         self.command.get(1..).unwrap_or_default()
     }
+}
+
+/// The first of these options that was given.
+pub fn first_given(options: &[(bool, &'static str)]) -> Option<&'static str> {
+    let given = options.iter().find(|(is_given, _)| *is_given);
+    given.map(|(_, name)| *name)
 }
 
 /// Core models: driven by cycles or by instructions.

@@ -65,6 +65,8 @@ Examples:
       Timed an instruction at a time: faster, with an IPC that differs a little (--core says how much). With productions, too.
   hps run --machine hps-4wide --sample --stats bwt large
       Only one unit in 200,000 instructions is timed: the IPC with its 95% confidence interval.
+  hps run --machine hps-4wide --slices 8 --stats bwt small
+      In slices that are timed side by side, with the error of joining them.
   hps run --machine hps-4wide --by-function --stats interp small
       Where the cycles go, by function.
   hps run --machine tiny-2wide --trace p.kanata --trace-cycles 10000..12000 chess small
@@ -180,6 +182,22 @@ Examples:
       The large inputs, the whole grid timed, by units of the runs: overheads with their interval.
   hps sweep --print-spec > mine.ron; hps sweep mine.ron
       A definition to change.
+";
+
+/// Examples of `hps results`.
+pub const RESULTS: &str = "\
+Tables have one row for each point, measurement, function, instruction or member, and columns with one unit each. The page
+\"Tables of results\" of the documents has every column. Stores of earlier versions are read, too.
+
+Examples:
+  hps results convert hps-results --out points.parquet
+      The points of a sweep for pandas, polars, DuckDB or R.
+  hps results convert hps-results --rows machines
+      Its machines, as CSV on standard output.
+  hps results convert hps-leaderboard/units.jsonl --to json
+      Every measurement of a leaderboard.
+  hps profile --json=bwt.json bwt small; hps results convert bwt.json --rows instructions --out bwt.parquet
+      Cycles of each instruction, with the name of its function.
 ";
 
 /// Examples of `hps reproduce`.

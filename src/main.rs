@@ -21,6 +21,7 @@ mod productions;
 mod program;
 mod progress;
 mod saved;
+mod slices;
 mod text;
 
 use std::process::ExitCode;
@@ -86,7 +87,7 @@ fn command() -> ExitCode {
             if is_broken_pipe(&error) {
                 return ExitCode::SUCCESS;
             }
-            say!("hps: error: {}", message(&error));
+            say!("hps: error: {}", hps_lab::message(error.as_ref()));
             ExitCode::from(2)
         }
     }
@@ -101,28 +102,20 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// An error with its causes; those that it has already named are not said twice.
-fn message(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn causes_are_said_once() {
         let cause = || std::io::Error::other("disk on fire");
         let said = anyhow::Error::new(cause()).context("x.ron: cannot be read: disk on fire");
-        assert_eq!(message(&said), "x.ron: cannot be read: disk on fire");
+        assert_eq!(
+            hps_lab::message(said.as_ref()),
+            "x.ron: cannot be read: disk on fire"
+        );
         let unsaid = anyhow::Error::new(cause()).context("x.ron: cannot be read");
-        assert_eq!(message(&unsaid), "x.ron: cannot be read: disk on fire");
+        assert_eq!(
+            hps_lab::message(unsaid.as_ref()),
+            "x.ron: cannot be read: disk on fire"
+        );
     }
 }

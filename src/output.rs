@@ -155,7 +155,7 @@ fn ends(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// Texts that files of the lab contain. Other files that a user may name as output do not contain them.
-const MARKS: [&str; 16] = [
+const MARKS: [&str; 18] = [
     // JSON documents and stores.
     "\"format\":\"hps-",
     "\"members_exact\":",
@@ -175,18 +175,24 @@ const MARKS: [&str; 16] = [
     // Pipeline logs.
     "Kanata\t0004\n",
     "   address     issue pipe  head  instruction\n",
+    // Tables as Parquet, and their schemas.
+    "hps.schema_version",
+    "\"title\":\"hps-",
     // Raw samples, and files of databases.
     "HPSSMPL1",
     "HPSDCPI",
 ];
 
 /// First words of tables.
-const TABLES: [&str; 5] = [
+const TABLES: [&str; 8] = [
     "id,version,program,",
     "id,version,study,",
     "machine_id,machine,",
     "isa,claim,paper,",
     "program,isa,profile,",
+    "program,name,object,",
+    "program,pc,disepc,",
+    "program,kind,member,",
 ];
 
 /// Whether the lab wrote a file that begins and ends so.
@@ -288,8 +294,9 @@ mod tests {
     use clap::CommandFactory;
 
     /// Options and arguments that name what a command reads, by the words of the command and their names.
-    const INPUTS: [&str; 17] = [
+    const INPUTS: [&str; 19] = [
         "from_checkpoint",
+        "regions",
         "root",
         "stdin",
         "spec",
@@ -306,13 +313,22 @@ mod tests {
         "root check folder",
         "lock",
         "db",
+        "results",
     ];
 
     /// Folders that the command checks itself: nothing is overwritten there.
-    const FREE: [&str; 3] = ["run scratch", "run checkpoints", "root make folder"];
+    const FREE: [&str; 7] = [
+        "run scratch",
+        "run checkpoints",
+        "run slices_in",
+        "profile slices_in",
+        "run regions_out",
+        "profile regions_out",
+        "root make folder",
+    ];
 
     /// For commands with outputs, words that they need beside these.
-    const WORDS: [(&str, &[&str]); 25] = [
+    const WORDS: [(&str, &[&str]); 28] = [
         ("sweep", &[]),
         ("reproduce", &["hps-2005"]),
         ("cluster merge", &["", "from"]),
@@ -334,10 +350,13 @@ mod tests {
         ("shadow run", &["./a.out"]),
         ("shim run", &["--ring", "64", "--", "./a.out"]),
         ("shim attach", &["--ring", "64", "1"]),
+        ("shim simulate", &["bwt"]),
         ("shim overhead", &[]),
         ("shim microbench", &[]),
         ("shim analyze", &["samples"]),
         ("dev man", &[]),
+        ("dev schemas", &[]),
+        ("results convert", &["results.jsonl"]),
     ];
 
     /// Every command that has no commands itself, with its words.

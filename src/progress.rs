@@ -40,8 +40,13 @@ fn say_from_time_to_time(bar: WeakProgressBar) {
                 message if message.is_empty() => String::new(),
                 message => format!(", last {message}"),
             };
+            // Without a unit that is done nothing is known of the others.
+            let left = match (done, bar.eta().as_secs()) {
+                (0, _) | (_, 0) => String::new(),
+                (_, left) => format!(", about {left} s left"),
+            };
             say!(
-                "hps: {}: {done} of {all} done in {seconds} s{last}",
+                "hps: {}: {done} of {all} done in {seconds} s{left}{last}",
                 bar.prefix()
             );
         }

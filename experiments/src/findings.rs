@@ -273,36 +273,11 @@ fn list(prefix: &str, names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::AccuracyResult;
 
     fn row(program: &str, burst: u64, one_in: u64, accuracy: f64, samples: u64) -> Row {
-        Row {
-            id: format!("{program} {burst} {one_in}"),
-            version: String::new(),
-            program: program.to_string(),
-            program_hash: String::new(),
-            root_hash: None,
-            input: String::new(),
-            isa: String::new(),
-            profile: ProfileKind::DataStream,
-            burst,
-            sparsity: burst * (one_in - 1),
-            one_in,
-            machine: String::new(),
-            machine_fingerprint: String::new(),
-            accuracy: Some(AccuracyResult {
-                renormalized: accuracy,
-                capped: accuracy,
-                members_exact: 7,
-                members_sampled: 7,
-                detuned: None,
-                samples,
-                population: 1000,
-            }),
-            phases: None,
-            timing: None,
-            failure: None,
-        }
+        let mut row = Row::example(program, ProfileKind::DataStream, (burst, one_in), accuracy);
+        row.accuracy.as_mut().expect("it is measured").samples = samples;
+        row
     }
 
     #[test]

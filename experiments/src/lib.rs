@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod answer;
 mod bursts;
 pub mod callgraphs;
 pub mod claims;
@@ -12,6 +13,7 @@ pub mod evaluations;
 pub mod figure6;
 pub mod figure7;
 mod findings;
+pub mod frames;
 mod interval;
 pub mod leaderboard;
 mod limits;
@@ -39,6 +41,7 @@ pub mod tip;
 mod truth;
 pub mod validation;
 
+pub use answer::{Answer, ENOUGH, answer_lines, answers, answers_text};
 pub use estimate::half_width_over_phases;
 pub use findings::findings;
 pub use hps_lab::{Expected, Program, TimedMachine, VERSION};
@@ -57,6 +60,8 @@ pub use runner::{Observer, run, run_plan};
 pub use sampled::{SampledCpi, WARMING_ERROR, cycles_per_instruction};
 pub use set_ups::{SetUps, in_set_up};
 pub use spec::{InputSize, OwnProgram, SpecError, SweepSpec, Timing, paper_burst};
-pub use store::{Origin, Record, Records, Scope, Store, StoreError, line};
+pub use store::{
+    AnyStore, Origin, Record, Records, Scope, Store, StoreError, Stored, line, read_store,
+};
 pub use table::{Cells, Mean, Table};
 pub use truth::{Difference, Truth, difference};

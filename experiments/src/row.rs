@@ -162,3 +162,43 @@ impl Row {
         self.timing.as_ref()?.sampled.as_ref()
     }
 }
+
+#[cfg(test)]
+impl Row {
+    /// A row for tests, with an accuracy and without timing. `at` is burst and frequency.
+    pub(crate) fn example(
+        program: &str,
+        profile: ProfileKind,
+        at: (u64, u64),
+        accuracy: f64,
+    ) -> Row {
+        let (burst, one_in) = at;
+        Row {
+            id: format!("{program} {profile:?} {burst} {one_in}"),
+            version: String::new(),
+            program: program.to_string(),
+            program_hash: String::new(),
+            root_hash: None,
+            input: String::new(),
+            isa: String::new(),
+            profile,
+            burst,
+            sparsity: burst * (one_in - 1),
+            one_in,
+            machine: String::new(),
+            machine_fingerprint: String::new(),
+            accuracy: Some(AccuracyResult {
+                renormalized: accuracy,
+                capped: accuracy,
+                members_exact: 7,
+                members_sampled: 7,
+                detuned: None,
+                samples: 100,
+                population: 1000,
+            }),
+            phases: None,
+            timing: None,
+            failure: None,
+        }
+    }
+}

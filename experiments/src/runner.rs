@@ -29,6 +29,10 @@ pub trait Observer: Sync {
     fn done(&self, what: &str) {
         let _ = what;
     }
+    /// A point is measured; its row is kept.
+    fn kept(&self, row: &Row) {
+        let _ = row;
+    }
 }
 
 /// An observer that ignores progress.
@@ -192,8 +196,11 @@ fn run_program(
             // Rows of untimed points, which take no time of their own, are synced together.
             kept.and_then(|()| if point.timed { store.sync() } else { Ok(()) })
         };
-        if let Err(error) = kept {
-            *failed_write.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        match kept {
+            Ok(()) => observer.kept(&row),
+            Err(error) => {
+                *failed_write.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
         }
     };
     let (timed, others): (Vec<&Point>, Vec<&Point>) = points.iter().partition(|p| p.timed);

@@ -112,12 +112,27 @@ pub enum LabError {
         /// Instructions of the program.
         instructions: u64,
     },
-    /// A region is to be warmed for a core that takes over no warmth.
+    /// A region is to be warmed for a run that takes over no warmth.
     #[error(
-        "a region is warmed for the cycle-driven core (--core cycle) on machines of one core with one context, timed as a \
-         whole (no --sample)"
+        "a region is warmed on machines of one core with one context, timed as a whole (no --sample)"
     )]
     NotWarmed,
+    /// A slice would be all run-in.
+    #[error(
+        "a slice of {length} instructions is no longer than its run-in of {run_in}: fewer slices, or a shorter run-in (--slice-run-in)"
+    )]
+    RunIn {
+        /// Instructions of a slice.
+        length: u64,
+        /// Instructions of its run-in.
+        run_in: u64,
+    },
+    /// A run on a machine with several contexts is to be cut into slices.
+    #[error("machine {machine} has several contexts: slices go with one core of one context")]
+    NotSliced {
+        /// The machine.
+        machine: String,
+    },
     /// The machine has several contexts, and something does not go with them.
     #[error("machine {machine}: {reason}")]
     NotTogether {
@@ -261,4 +276,20 @@ impl LabError {
             NotSimulated::NotTogether(reason) => LabError::NotTogether { machine, reason },
         }
     }
+}
+
+/// An error with its causes as one message; those that it has already named are not said twice.
+#[must_use]
+pub fn message(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let said = inner.to_string();
+        if !text.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        cause = inner.source();
+    }
+    text
 }

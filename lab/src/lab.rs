@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::image::{Isa, ProgramImage};
+use hps_sim_core::machine::Stop;
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{Process, ProcessConfig};
@@ -33,6 +34,45 @@ pub struct Lab<'a, M = Functional, I = NoEditor, P = NoProbe> {
     pub(crate) limit: u64,
     pub(crate) warn: Option<fn(&str)>,
     pub(crate) names_contention: bool,
+    pub(crate) parts: Option<Parts>,
+}
+
+/// A run in parts, between which somebody is asked whether it goes on.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    /// Instructions of a part.
+    pub length: u64,
+    /// Is told how many instructions of the program have run, and says whether the run goes on.
+    pub goes_on: Arc<dyn Fn(u64) -> bool + Send + Sync>,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Parts { length, goes_on: _ } = self;
+        f.debug_struct("Parts")
+            .field("length", length)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Parts {
+    /// Runs up to `limit` instructions by `run`, which is told whether a part is the first one, and its length.
+    pub fn run<C>(
+        &self,
+        core: &mut C,
+        limit: u64,
+        mut run: impl FnMut(&mut C, bool, u64) -> Stop,
+    ) -> Stop {
+        let mut done = 0;
+        loop {
+            let part = self.length.max(1).min(limit - done);
+            let stop = run(core, done == 0, part);
+            done += part;
+            if stop != Stop::Limit || done >= limit || !(self.goes_on)(done) {
+                return stop;
+            }
+        }
+    }
 }
 
 impl Lab<'static> {
@@ -80,6 +120,7 @@ impl<'a> Lab<'a> {
             probe: NoProbe,
             warn: None,
             names_contention: false,
+            parts: None,
         }
     }
 }
@@ -153,11 +194,29 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         self
     }
 
+    /// Asks between parts of so many instructions whether the run goes on, and says how many of the program's instructions
+    /// have run; a run that does not ends as at its limit of instructions. Parts change no result.
+    #[must_use]
+    pub fn in_parts(
+        mut self,
+        length: u64,
+        goes_on: Arc<dyn Fn(u64) -> bool + Send + Sync>,
+    ) -> Self {
+        self.parts = Some(Parts { length, goes_on });
+        self
+    }
+
     /// Passes warnings of the operating system layer to `warn` as they come.
     #[must_use]
     pub fn warnings_to(mut self, warn: fn(&str)) -> Self {
         self.warn = Some(warn);
         self
+    }
+
+    /// The limit of instructions.
+    #[must_use]
+    pub fn most(&self) -> u64 {
+        self.limit
     }
 
     /// The program.
@@ -204,6 +263,7 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
             limit: self.limit,
             warn: self.warn,
             names_contention: self.names_contention,
+            parts: self.parts,
         }
     }
 

@@ -6,6 +6,8 @@ mod aggregating;
 pub mod checkpoint;
 mod collecting;
 pub mod counted;
+#[cfg(not(target_family = "wasm"))]
+pub mod debug;
 mod end;
 mod error;
 mod guest;
@@ -28,6 +30,8 @@ mod region;
 #[cfg(not(target_family = "wasm"))]
 pub mod root;
 pub mod shadow;
+#[cfg(not(target_family = "wasm"))]
+pub mod slices;
 mod stopwatch;
 mod truth;
 mod yielding;
@@ -35,7 +39,7 @@ mod yielding;
 pub use aggregating::Aggregated;
 pub use collecting::{Collected, Collecting};
 pub use end::{EndError, Faulted, place, stop_reason};
-pub use error::{LabError, MapError, ProductionsError};
+pub use error::{LabError, MapError, ProductionsError, message};
 pub use guest::{Files, GuestLimits, GuestOptions};
 pub use hps_pipeline::core::CoreKind;
 pub use hps_pipeline::sampled::SamplingPlan;

@@ -58,6 +58,9 @@ pub trait TimedLoop<P: PipelineProbe>: ChipLoop<P> {
     /// Runs a core as [`EitherCore::run`] does.
     fn run(core: &mut EitherCore<Self, P>, limit: u64) -> Stop;
 
+    /// Goes on with a core's run as [`EitherCore::go_on`] does.
+    fn go_on(core: &mut EitherCore<Self, P>, limit: u64) -> Stop;
+
     /// Ends a core's life as [`EitherCore::finish`] does.
     fn finish(core: EitherCore<Self, P>) -> Finished<Self, P>;
 }
@@ -191,6 +194,13 @@ macro_rules! timed_loops {
                     limit: u64,
                 ) -> ::hps_sim_core::machine::Stop {
                     core.run(limit)
+                }
+
+                fn go_on(
+                    core: &mut ::hps_pipeline::core::EitherCore<Self, $probe>,
+                    limit: u64,
+                ) -> ::hps_sim_core::machine::Stop {
+                    core.go_on(limit)
                 }
 
                 fn finish(

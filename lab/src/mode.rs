@@ -2,7 +2,7 @@
 //! themselves, and a `run`.
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Chip, CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
+use hps_pipeline::core::{CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
@@ -92,14 +92,33 @@ impl<'a, I, P> Lab<'a, Functional, I, P> {
     }
 }
 
+/// A functional machine, which compiles hot code of the program unless it is to be interpreted.
+pub(crate) fn functional_machine<E: DecodeEditor>(
+    process: Process,
+    editor: E,
+    is_interpreted: bool,
+) -> Machine<E> {
+    let mut machine = Machine::with_editor(process, editor);
+    // An editor wants to see every instruction.
+    let translator = match is_interpreted || E::ENABLED || E::RELAYOUT {
+        true => None,
+        false => hps_translator::translator(hps_translator::Settings::default()),
+    };
+    if let Some(translator) = translator {
+        machine.translate_with(translator);
+    }
+    machine
+}
+
 impl<I: Install> Lab<'_, Functional, I, NoProbe> {
     /// The machine at the beginning of the program, for a caller that steps it.
     ///
     /// # Errors
     /// The program cannot be loaded, or the editor not be installed.
     pub fn open(self) -> Result<Machine<I::Editor>, LabError> {
+        let is_interpreted = self.program.is_interpreted;
         let (process, editor, ..) = self.prepare()?;
-        Ok(Machine::with_editor(process, editor))
+        Ok(functional_machine(process, editor, is_interpreted))
     }
 }
 
@@ -129,11 +148,18 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
     ) -> Result<Ran<I::Editor, P>, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
+        let is_interpreted = self.program.is_interpreted;
+        let parts = self.parts.clone();
         let (mut process, editor, mut probe, _) = self.prepare()?;
         process.os.set_process_rule(functional::<I::Editor, P>());
-        let mut machine = Machine::with_editor(process, editor);
+        let mut machine = functional_machine(process, editor, is_interpreted);
         let start = Stopwatch::start();
-        let stop = run(&mut machine, &mut probe, limit);
+        let stop = match parts {
+            None => run(&mut machine, &mut probe, limit),
+            Some(parts) => parts.run(&mut machine, limit, |machine, _, limit| {
+                run(machine, &mut probe, limit)
+            }),
+        };
         Ok(Ran::of_machine(
             machine,
             probe,
@@ -259,20 +285,22 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     }
 
     /// A core with warm caches and predictors: instructions in front of the region have run through them.
+    #[inline(never)]
     fn open_warm<Q: PipelineProbe>(
         self,
         region: &Region,
         attach: fn(P) -> Q,
     ) -> Result<EitherCore<I::Editor, Q>, LabError> {
-        if self.mode.core != CoreKind::Cycle || self.mode.machine.chip.has_peers() {
+        if self.mode.machine.chip.has_peers() {
             return Err(LabError::NotWarmed);
         }
-        let (process, warm) = region.reach_warm(&self.program, &self.mode.machine)?;
+        let (kind, machine) = (self.mode.core, &self.mode.machine);
+        let (process, warm) = region.reach_warm(&self.program, kind, machine)?;
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare_from(process)?;
         let rule = timed::<I::Editor, P>(core);
         process.os.set_process_rule(rule);
-        let chip = Chip::warmed(&machine, (process, editor, attach(probe)), &warm);
-        Ok(EitherCore::Cycle(Box::new(chip)))
+        EitherCore::warmed(core, &machine, (process, editor, attach(probe)), &warm)
+            .map_err(|reason| LabError::not_simulated(&machine.name, reason))
     }
 
     /// Runs to the end of the program or to the limit.
@@ -288,6 +316,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
             attach: P::attach,
             open: TimedLoop::core,
             run: TimedLoop::run,
+            go_on: TimedLoop::go_on,
             finish: TimedLoop::finish,
             detach: P::detach,
         };
@@ -303,6 +332,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
             attach: |probe| probe,
             open: EitherCore::with,
             run: EitherCore::run,
+            go_on: EitherCore::go_on,
             finish: EitherCore::finish,
             detach: |probe| probe,
         })
@@ -314,13 +344,19 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     ) -> Result<Ran<I::Editor, P, Timing>, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
-        let names_contention = self.names_contention;
+        let (names_contention, parts) = (self.names_contention, self.parts.clone());
         let mut core = self.open_by(loops.attach, loops.open)?;
         if names_contention {
             core.record_contention();
         }
         let start = Stopwatch::start();
-        let stop = (loops.run)(&mut core, limit);
+        let stop = match parts {
+            None => (loops.run)(&mut core, limit),
+            Some(parts) => parts.run(&mut core, limit, |core, is_first, limit| match is_first {
+                true => (loops.run)(core, limit),
+                false => (loops.go_on)(core, limit),
+            }),
+        };
         let host_seconds = start.seconds();
         let finished = (loops.finish)(core);
         Ok(Ran::of_core(
@@ -338,6 +374,7 @@ struct Loops<E: DecodeEditor, P, Q: PipelineProbe> {
     attach: fn(P) -> Q,
     open: Open<E, Q>,
     run: fn(&mut EitherCore<E, Q>, u64) -> Stop,
+    go_on: fn(&mut EitherCore<E, Q>, u64) -> Stop,
     finish: fn(EitherCore<E, Q>) -> Finished<E, Q>,
     detach: fn(Q) -> P,
 }

@@ -42,6 +42,8 @@ pub struct Program {
     /// SHA-256 of all files in the program's root folder, if that folder is the program's own: results are then the
     /// same wherever the folder lies. `None`: the folder is known by its lock file or its path ([`Program::root_hash`]).
     pub root_contents: Option<String>,
+    /// Functional runs compile none of the program's code. Results are the same.
+    pub is_interpreted: bool,
 }
 
 /// Ends that a program must come to for its results to count.
@@ -153,6 +155,7 @@ impl Program {
             expected: None,
             region: None,
             root_contents: None,
+            is_interpreted: false,
         }
     }
 
@@ -175,6 +178,7 @@ impl Program {
             expected: Some(Expected::Text(workload.expected(size))),
             region: None,
             root_contents: None,
+            is_interpreted: false,
         })
     }
 
@@ -208,6 +212,7 @@ impl Program {
             expected: Some(Expected::Sha256(built.expected_stdout_sha256.clone())),
             region: None,
             root_contents: Some(root::contents(&built.root)?),
+            is_interpreted: false,
         })
     }
 
@@ -276,7 +281,7 @@ impl Program {
         let process = self.load()?;
         match &self.region {
             None => Ok(process),
-            Some(region) => region.reach(process),
+            Some(region) => region.reach(process, self.is_interpreted),
         }
     }
 

@@ -133,6 +133,25 @@ impl<E, P> Ran<E, P, Timing> {
     }
 }
 
+// Slices have such runs, which are not for the page.
+#[cfg(not(target_family = "wasm"))]
+impl<E, P> Ran<E, P> {
+    /// The run with the timing of its parts.
+    pub(crate) fn timed(self, timing: Timing) -> Ran<E, P, Timing> {
+        Ran {
+            stop: self.stop,
+            process: self.process,
+            retired: retired(&timing.core),
+            editor: self.editor,
+            probe: self.probe,
+            timing,
+            host_seconds: self.host_seconds,
+            provenance: self.provenance,
+            expected: self.expected,
+        }
+    }
+}
+
 impl<E, P, T> Ran<E, P, T> {
     /// The run and its probe, apart.
     #[must_use]

@@ -1,7 +1,8 @@
 //! Regions of programs, which alone count. Instructions before a region run functionally, at full speed.
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Warm;
+use hps_pipeline::core::{CoreKind, Warm};
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::inst::{Inst, Op, reg};
 use hps_sim_core::machine::{Machine, Stop};
@@ -12,6 +13,7 @@ use hps_sim_core::symbols::{CodeWatch, Function, Symbols};
 
 use crate::end::EndError;
 use crate::error::LabError;
+use crate::mode::functional_machine;
 use crate::program::Program;
 
 /// A point in a program.
@@ -50,8 +52,13 @@ impl Region {
     ///
     /// # Errors
     /// There is no such function, or the program ended before.
-    pub(crate) fn reach(&self, process: Process) -> Result<Process, LabError> {
-        self.reach_under(process, NoProbe, 0)
+    pub(crate) fn reach(
+        &self,
+        process: Process,
+        is_interpreted: bool,
+    ) -> Result<Process, LabError> {
+        let machine = functional_machine(process, NoEditor, is_interpreted);
+        self.reach_under(machine, NoProbe, 0)
             .map(|(process, _)| process)
     }
 
@@ -62,6 +69,7 @@ impl Region {
     pub(crate) fn reach_warm(
         &self,
         program: &Program,
+        core: CoreKind,
         machine: &MachineConfig,
     ) -> Result<(Process, Warm), LabError> {
         let before = match (self.warm.unwrap_or(0), &self.from) {
@@ -70,8 +78,9 @@ impl Region {
             (last, Some(_)) => program.instructions_before()?.saturating_sub(last),
         };
         let process = program.load()?;
-        let warm = Warm::new(machine, process.image.isa, process.image.entry);
-        let (process, mut warm) = self.reach_under(process, warm, before)?;
+        let warm = core.warm(machine, process.image.isa, process.image.entry);
+        let on = functional_machine(process, NoEditor, program.is_interpreted);
+        let (process, mut warm) = self.reach_under(on, warm, before)?;
         warm.settle(process.thread.hart.pc);
         Ok((process, warm))
     }
@@ -80,15 +89,14 @@ impl Region {
     /// instructions under a probe.
     fn reach_under<P: Probe>(
         &self,
-        process: Process,
+        mut machine: Machine,
         mut probe: P,
         unwatched: u64,
     ) -> Result<(Process, P), LabError> {
         let start = self.from.as_ref();
         let start = start
-            .map(|place| Watcher::of(place, &process))
+            .map(|place| Watcher::of(place, &machine.process))
             .transpose()?;
-        let mut machine = Machine::new(process);
         let to_skip = |machine: &Machine| self.skip.saturating_sub(machine.retired.program);
         if unwatched > 0 {
             reached(machine.run(&mut NoProbe, unwatched), &machine)?;
@@ -132,21 +140,35 @@ impl Program {
         Ok(machine.retired.program)
     }
 
+    /// Instructions from where the program's region begins to its end. The program runs for that, as for
+    /// [`instructions_until`](Self::instructions_until).
+    ///
+    /// # Errors
+    /// The errors of starting the program.
+    pub fn length(&self) -> Result<u64, LabError> {
+        let process = self.quiet().start()?;
+        let mut machine = functional_machine(process, NoEditor, self.is_interpreted);
+        machine.run_to_end();
+        Ok(machine.retired.program)
+    }
+
     /// Instructions from the program's beginning to where its region begins. The program runs for that, as for
     /// [`instructions_until`](Self::instructions_until).
     fn instructions_before(&self) -> Result<u64, LabError> {
         Ok(self.quiet().start()?.counters_before.instret)
     }
 
-    /// The program without effects outside of its memory, and without input that can be read once only.
-    fn quiet(&self) -> Program {
+    /// The program without effects outside of its memory and of a copy of its root, and without input that can be read once
+    /// only.
+    #[must_use]
+    pub fn quiet(&self) -> Program {
         let mut quiet = self.clone();
         let process = &mut quiet.process;
         if process.stdin == Stdin::Inherit {
             process.stdin = Stdin::Empty;
         }
         (process.stdout, process.stderr) = (Output::Discard, Output::Discard);
-        process.writable = false;
+        process.writable &= process.scratch.is_some();
         quiet
     }
 }

@@ -8,3 +8,4 @@ mod observing_calls;
 mod refusals;
 mod runs;
 mod shadow;
+mod slices;

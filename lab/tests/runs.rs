@@ -290,14 +290,53 @@ fn a_region_is_warmed_where_that_can_be_done() {
             .expect("a machine")
     };
     assert!(lab().run().is_ok());
-    let refused = [
-        lab().core(CoreKind::Instruction).run().err(),
-        lab()
-            .sampled(SamplingPlan::default())
-            .and_then(|lab| lab.run())
-            .err(),
-    ];
-    for refused in refused {
-        assert!(matches!(refused, Some(LabError::NotWarmed)), "{refused:?}");
+    assert!(lab().core(CoreKind::Instruction).run().is_ok());
+    let refused = lab()
+        .sampled(SamplingPlan::default())
+        .and_then(|lab| lab.run())
+        .err();
+    assert!(matches!(refused, Some(LabError::NotWarmed)), "{refused:?}");
+}
+
+#[test]
+fn a_run_in_parts_is_the_run_and_ends_where_it_is_told() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let machine = MachineConfig::preset("hps-4wide").expect("a preset");
+    for core in [CoreKind::Cycle, CoreKind::Instruction] {
+        let lab = || {
+            small("chess", Isa::Riscv64)
+                .on_machine(&machine)
+                .core(core)
+                .limit(SHORT)
+        };
+        let whole = lab().run().expect("a run");
+        let asked = Arc::new(AtomicU64::new(0));
+        let last = Arc::clone(&asked);
+        let goes_on = move |done| {
+            last.store(done, Ordering::Relaxed);
+            true
+        };
+        let parts = lab().in_parts(777, Arc::new(goes_on)).run().expect("a run");
+        assert_eq!(parts.timing.core, whole.timing.core, "{core:?}");
+        assert_eq!(parts.timing.cpi, whole.timing.cpi, "{core:?}");
+        assert_eq!(asked.load(Ordering::Relaxed), SHORT / 777 * 777);
+        let ended = lab()
+            .in_parts(777, Arc::new(|done| done < 5000))
+            .run()
+            .expect("a run");
+        let shorter = lab().limit(777 * 7).run().expect("a run");
+        assert_eq!(
+            (ended.stop, ended.cycles()),
+            (Stop::Limit, shorter.cycles())
+        );
     }
+    let whole = small("bwt", Isa::Alpha).run().expect("a run");
+    let parts = small("bwt", Isa::Alpha).in_parts(9999, Arc::new(|_| true));
+    let parts = parts
+        .run()
+        .expect("a run")
+        .successful()
+        .expect("its output");
+    assert_eq!(parts.instructions(), whole.instructions());
 }

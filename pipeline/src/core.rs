@@ -8,6 +8,6 @@ pub use crate::by_instruction::{DrivenCore, NotDriven};
 pub use crate::either::{CoreKind, EitherCore, NotSimulated};
 pub use crate::model::{
     AtCommit, Cause, Commit, ContextId, CoreStats, Counted, CpiStack, CyclesProbe, DynProbe,
-    EventSet, Finished, FlushReason, IssueStall, Origin, Pipe, PipelineProbe, Squash, StageRecord,
-    StagesProbe, State, Stored, Stretch, TrapTaken,
+    EventSet, Finished, Flight, FlushReason, InFlight, IssueStall, Origin, Pipe, PipelineProbe,
+    Squash, StageRecord, StagesProbe, State, Stored, Stretch, TrapTaken,
 };

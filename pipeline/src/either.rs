@@ -1,13 +1,16 @@
 //! Either core, chosen when a run begins.
 
 use hps_sim_core::editor::{DecodeEditor, Interruptible};
+use hps_sim_core::hart::Hart;
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::DuplicateError;
 use hps_sim_core::process::Process;
 use hps_sim_core::state::StateError;
 use serde::{Deserialize, Serialize};
 
-use crate::by_cycle::{Chip, NotTogether};
+use crate::by_cycle::{Chip, NotTogether, Warm};
 use crate::by_instruction::{DrivenCore, NotDriven};
 use crate::config::MachineConfig;
 use crate::interrupts::Interrupts;
@@ -44,6 +47,15 @@ impl CoreKind {
             CoreKind::Instruction => DrivenCore::check(config),
         }
     }
+
+    /// Caches and predictors of such a core, to be warmed.
+    #[must_use]
+    pub fn warm(self, config: &MachineConfig, isa: Isa, pc: u64) -> Warm {
+        match self {
+            CoreKind::Cycle => Warm::new(config, isa, pc),
+            CoreKind::Instruction => Warm::by_instruction(config, isa, pc),
+        }
+    }
 }
 
 /// Why a machine cannot be simulated as it is asked for.
@@ -57,7 +69,8 @@ pub enum NotSimulated {
     NotTogether(#[from] NotTogether),
 }
 
-/// A core of either kind.
+/// A core of either kind. What makes or ends one is not inlined: it has a whole core on the stack, some of them 100 KB, and
+/// whoever calls it would keep that room for the run.
 pub enum EitherCore<E: DecodeEditor, P: PipelineProbe> {
     /// A cycle at a time.
     Cycle(Box<Chip<E, P>>),
@@ -80,6 +93,7 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     ///
     /// # Errors
     /// The feature of the machine that a core of this kind lacks, or that does not go with several cores.
+    #[inline(never)] // See the type.
     pub fn with(
         kind: CoreKind,
         config: &MachineConfig,
@@ -99,9 +113,36 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
         })
     }
 
+    /// A core whose caches and predictors are as `warm` has them, which is [of its kind](CoreKind::warm) and settled where
+    /// the process is ([`Warm::settle`]). A chip has one context.
+    ///
+    /// # Errors
+    /// The feature of the machine that a core of this kind lacks.
+    #[inline(never)] // See the type.
+    pub fn warmed(
+        kind: CoreKind,
+        config: &MachineConfig,
+        program: (Process, E, P),
+        warm: &Warm,
+    ) -> Result<Self, NotSimulated> {
+        Ok(match kind {
+            CoreKind::Cycle => EitherCore::Cycle(Box::new(Chip::warmed(config, program, warm))),
+            CoreKind::Instruction => {
+                let past = warm.past();
+                let past = (past.memory, past.branches, past.memdep);
+                EitherCore::Instruction(Box::new(DrivenCore::with_past(config, program, past)?))
+            }
+        })
+    }
+
     /// Runs until `limit` further instructions of the program have committed, or until it ends.
     pub fn run(&mut self, limit: u64) -> Stop {
         both!(self, core => core.run(limit))
+    }
+
+    /// Goes on as if the last run had not stopped: a run in parts of any length is one run so. See [`Chip::go_on`].
+    pub fn go_on(&mut self, limit: u64) -> Stop {
+        both!(self, core => core.go_on(limit))
     }
 
     /// Runs to the end of the program.
@@ -155,6 +196,33 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
         both!(self, core => core.drain_to_boundary());
     }
 
+    /// Registers behind the last committed instruction, with the address of the next one, of the first context.
+    #[must_use]
+    pub fn committed_hart(&self) -> Hart {
+        match self {
+            EitherCore::Cycle(core) => core.committed_hart(),
+            // The core stops with nothing in flight that has changed registers.
+            EitherCore::Instruction(core) => core.process().thread.hart.clone(),
+        }
+    }
+
+    /// The place of the instruction that commits next, as far as that is known.
+    #[must_use]
+    pub fn next_to_commit(&self) -> (u64, DisePc) {
+        match self {
+            EitherCore::Cycle(core) => core.next_to_commit(),
+            EitherCore::Instruction(core) => {
+                let hart = &core.process().thread.hart;
+                (hart.pc, hart.disepc)
+            }
+        }
+    }
+
+    /// Empties the pipeline at the boundary of the last committed instruction, and lets fetch go on at another address.
+    pub fn go_on_at(&mut self, pc: u64) {
+        both!(self, core => core.go_on_at(pc));
+    }
+
     /// Sets a DISE register from outside, between two instructions of the program.
     pub fn set_dise_register(&mut self, register: u8, value: u64) {
         both!(self, core => core.set_dise_register(register, value));
@@ -195,6 +263,7 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
 
     /// Ends its life, with every slot of its last cycle accounted for.
     #[must_use]
+    #[inline(never)] // See the type.
     pub fn finish(self) -> Finished<E, P> {
         both!(self, core => core.finish())
     }

@@ -341,6 +341,20 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// The values of a point in words, with the labels of the axes.
+    pub(crate) fn words(&self, x: f64, y: f64) -> String {
+        let of = |axis: &Axis, value: f64| {
+            // An axis of names or frequencies has its own words for a place.
+            let named = axis.ticks.iter().find(|(at, _)| *at == value);
+            let value = named.map_or_else(|| plain(value), |(_, name)| name.clone());
+            match axis.label.is_empty() {
+                true => value,
+                false => format!("{} {value}", axis.label),
+            }
+        };
+        format!("{}; {}", of(&self.y, y), of(&self.x, x))
+    }
+
     /// Draws the axes into `outer` and returns what is left for the data.
     pub(crate) fn draw(
         canvas: &mut Canvas<'_>,

@@ -84,10 +84,26 @@ impl Type {
     }
 }
 
+/// What a place of a drawing says to whoever points there.
+#[derive(Clone)]
+pub(crate) struct Tip {
+    /// Its corners, in units.
+    pub from: (i32, i32),
+    pub to: (i32, i32),
+    pub text: String,
+}
+
+/// What was drawn.
+#[derive(Default)]
+pub(crate) struct Drawn {
+    pub marks: Vec<Mark>,
+    pub tips: Vec<Tip>,
+}
+
 /// Draws onto an SVG and notes what it draws; the first fault is kept and reported at the end.
 pub(crate) struct Canvas<'a> {
     backend: SVGBackend<'a>,
-    marks: Vec<Mark>,
+    drawn: Drawn,
     fault: Option<String>,
 }
 
@@ -96,7 +112,7 @@ impl<'a> Canvas<'a> {
     pub(crate) fn new(buffer: &'a mut String, width: u32, height: u32) -> Self {
         let mut canvas = Self {
             backend: SVGBackend::with_string(buffer, (width, height)),
-            marks: Vec::new(),
+            drawn: Drawn::default(),
             fault: None,
         };
         canvas.rect(
@@ -108,10 +124,37 @@ impl<'a> Canvas<'a> {
     }
 
     /// Ends the drawing: what has been drawn, or what went wrong.
-    pub(crate) fn finish(mut self) -> Result<Vec<Mark>, String> {
+    pub(crate) fn finish(mut self) -> Result<Drawn, String> {
         let end = self.backend.present();
         self.note(end);
-        self.fault.take().map_or(Ok(self.marks), Err)
+        self.fault.take().map_or(Ok(self.drawn), Err)
+    }
+
+    /// Says what stands between two corners to whoever points there.
+    pub(crate) fn says(&mut self, from: (f64, f64), to: (f64, f64), text: &str) {
+        let (from, to) = (unit(&from), unit(&to));
+        self.drawn.tips.push(Tip {
+            from,
+            to,
+            text: printable(text),
+        });
+    }
+
+    /// A data point of about `radius` units that says what it is.
+    pub(crate) fn point(
+        &mut self,
+        shape: Marker,
+        at: (f64, f64),
+        (radius, color): (f64, Rgb),
+        text: &str,
+    ) {
+        self.marker(shape, at, radius, color);
+        let reach = radius + 3.0;
+        self.says(
+            (at.0 - reach, at.1 - reach),
+            (at.0 + reach, at.1 + reach),
+            text,
+        );
     }
 
     fn note<E: std::fmt::Display>(&mut self, outcome: Result<(), E>) {
@@ -127,7 +170,7 @@ impl<'a> Canvas<'a> {
             .backend
             .draw_path(points.iter().copied(), &stroke(color, width));
         self.note(end);
-        self.marks.push(Mark::Line {
+        self.drawn.marks.push(Mark::Line {
             points,
             width,
             color,
@@ -139,7 +182,7 @@ impl<'a> Canvas<'a> {
         let (from, to) = (unit(&from), unit(&to));
         let end = self.backend.draw_line(from, to, &stroke(color, width));
         self.note(end);
-        self.marks.push(Mark::Line {
+        self.drawn.marks.push(Mark::Line {
             points: vec![from, to],
             width,
             color,
@@ -153,7 +196,7 @@ impl<'a> Canvas<'a> {
             .backend
             .draw_rect((left, top), (right, bottom), &fill(color), true);
         self.note(end);
-        self.marks.push(Mark::Area {
+        self.drawn.marks.push(Mark::Area {
             corners: vec![(left, top), (right, top), (right, bottom), (left, bottom)],
             color,
         });
@@ -166,7 +209,7 @@ impl<'a> Canvas<'a> {
             .backend
             .fill_polygon(corners.iter().copied(), &fill(color));
         self.note(end);
-        self.marks.push(Mark::Area { corners, color });
+        self.drawn.marks.push(Mark::Area { corners, color });
     }
 
     /// A filled circle.
@@ -174,7 +217,7 @@ impl<'a> Canvas<'a> {
         let (center, radius) = (unit(&center), radius.round().max(1.0) as u32);
         let end = self.backend.draw_circle(center, radius, &fill(color), true);
         self.note(end);
-        self.marks.push(Mark::Disc {
+        self.drawn.marks.push(Mark::Disc {
             center,
             radius,
             color,
@@ -227,7 +270,7 @@ impl<'a> Canvas<'a> {
         let (text, at) = (printable(text), unit(&at));
         let end = self.backend.draw_text(&text, &set.plotters(), at);
         self.note(end);
-        self.marks.push(Mark::Text { text, at, set });
+        self.drawn.marks.push(Mark::Text { text, at, set });
     }
 }
 

@@ -30,6 +30,8 @@ pub struct ChapterTable {
     pub words: usize,
     /// Whether the table is folded: shown only when its title is opened.
     pub folded: bool,
+    /// The class of each row in the page's style; empty for none.
+    pub classes: Vec<&'static str>,
 }
 
 impl ChapterTable {
@@ -42,6 +44,7 @@ impl ChapterTable {
             rows: Vec::new(),
             words,
             folded: false,
+            classes: Vec::new(),
         }
     }
 

@@ -10,24 +10,6 @@ pub enum PlotError {
         "no result rows: run a sweep first, or name a results file that holds at least one row"
     )]
     NoRows,
-    /// A file of rows could not be read.
-    #[error("cannot read results from {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The operating system's reason.
-        source: std::io::Error,
-    },
-    /// A line of a results file is not a row.
-    #[error("{path}, line {line}: not a result row ({reason}); remove or repair this line")]
-    DamagedLine {
-        /// The file.
-        path: PathBuf,
-        /// Line number, from 1.
-        line: usize,
-        /// Reason, as the reader found it.
-        reason: String,
-    },
     /// A file or folder of the report could not be written.
     #[error(
         "cannot write {path}: {source}; check that its folder exists, is writable and has room"
@@ -54,19 +36,12 @@ pub enum PlotError {
         /// Message of the renderer.
         reason: String,
     },
-    /// The rows could not be encoded as CSV.
-    #[error("cannot encode the rows as CSV: {0}")]
-    Csv(String),
+    /// A table could not be encoded.
+    #[error(transparent)]
+    Frame(hps_frames::FrameError),
 }
 
 impl PlotError {
-    pub(crate) fn read(path: &Path, source: std::io::Error) -> Self {
-        Self::Read {
-            path: path.to_path_buf(),
-            source,
-        }
-    }
-
     pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
         Self::Write {
             path: path.to_path_buf(),

@@ -1,12 +1,12 @@
 //! A finished picture, as SVG and as PNG of the same drawing.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use tiny_skia::Pixmap;
 
 use crate::PlotError;
 use crate::bitmap::{Mark, paint};
-use crate::canvas::{Canvas, printable};
+use crate::canvas::{Canvas, Drawn, Tip, printable};
 use crate::html::escape;
 use crate::style::UNITS_PER_PIXEL;
 
@@ -34,17 +34,19 @@ impl Figure {
         let mut drawn = String::new();
         let mut canvas = Canvas::new(&mut drawn, width, height);
         draw(&mut canvas);
-        let marks = canvas.finish().map_err(|reason| PlotError::Render {
+        let Drawn { marks, tips } = canvas.finish().map_err(|reason| PlotError::Render {
             figure: title.to_string(),
             reason,
         })?;
         // plotters gives the sheet's size in units; viewers are told CSS pixels and what they show.
         let body = drawn.find(" viewBox").map_or("", |at| &drawn[at..]);
+        let body = body.strip_suffix("</svg>\n").unwrap_or(body);
         let svg = format!(
-            "<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"{}\"{body}",
+            "<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"{}\"{body}{}</svg>\n",
             width / UNITS_PER_PIXEL,
             height / UNITS_PER_PIXEL,
             escape(&printable(title)),
+            shown_to_pointers(&tips),
         );
         Ok(Self {
             title: title.to_string(),
@@ -80,6 +82,32 @@ impl Figure {
             .ok_or_else(|| fault("too large for a bitmap".to_string()))?;
         encode(&pixels).map_err(|e| fault(e.to_string()))
     }
+}
+
+/// What places of a picture say to whoever points there: viewers show titles, and so does the page's script, sooner.
+fn shown_to_pointers(tips: &[Tip]) -> String {
+    if tips.is_empty() {
+        return String::new();
+    }
+    let mut text = "<g fill=\"none\" stroke=\"none\" pointer-events=\"all\">\n".to_string();
+    for Tip {
+        from,
+        to,
+        text: says,
+    } in tips
+    {
+        let (width, height) = (to.0 - from.0, to.1 - from.1);
+        let _ = writeln!(
+            text,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
+            from.0,
+            from.1,
+            width.max(0),
+            height.max(0),
+            escape(says)
+        );
+    }
+    text + "</g>\n"
 }
 
 impl fmt::Debug for Figure {

@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use hps_experiments::Row;
+use hps_experiments::{Row, answer_lines};
 
 use crate::axis::frequency;
 use crate::dataset::{DataSet, KindData, Metric, half_width, half_width_of_accuracy};
 use crate::figures::SweepFigure;
 use crate::isas::comparisons;
+use crate::page::{self, foot, head};
 use crate::remarks::{OVERLAP, notes};
 use crate::table::{SummaryLine, failures, percent, percent_within, place, summary_lines, within};
 
-/// The style of every page.
-pub(crate) const STYLE: &str = include_str!("report.css");
 const GUIDE: &str = include_str!("guide.html");
 /// Bytes of per-program pictures kept inside the page; further ones are linked.
 const INLINE_LIMIT: usize = 2_500_000;
@@ -60,16 +59,9 @@ pub(crate) struct Section<'a> {
 /// The whole page.
 pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
     let mut page = Page {
-        html: String::new(),
+        html: head(&info.title),
         inline_left: INLINE_LIMIT,
     };
-    let title = escape(&info.title);
-    page.add(format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"HPS Lab\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
-    ));
     page.contents(sections);
     page.first_words(sections);
     for (index, section) in sections.iter().enumerate() {
@@ -83,7 +75,7 @@ pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
     page.overview(sections, info);
     page.reproduce(info);
     page.add(GUIDE);
-    page.add("</main>\n</body>\n</html>\n");
+    page.add(foot());
     page.html
 }
 
@@ -109,7 +101,7 @@ impl Page {
         );
     }
 
-    /// Writes which programs and machines the pictures show, and how many points failed.
+    /// Writes which programs and machines the pictures show, what to take, and how many points failed.
     fn first_words(&mut self, sections: &[Section<'_>]) {
         let rows = || sections.iter().flat_map(|s| &s.set.rows);
         let programs: BTreeSet<&str> = rows().map(|r| r.program.as_str()).collect();
@@ -124,6 +116,8 @@ impl Page {
             escape(&what),
             escape(&names(&machines))
         ));
+        let answers = answer_lines(&hps_experiments::answers(rows().copied()));
+        self.add(page::answers(&answers));
         match rows().filter(|r| r.failure.is_some()).count() {
             0 => {}
             1 => self.add("<p class=\"note\">1 point <a href=\"#failures\">failed</a>.</p>\n"),
@@ -354,7 +348,7 @@ impl Page {
     fn table(&mut self, class: &str, head: &[&str], rows: &[Vec<Cell>]) {
         let _ = write!(
             self.html,
-            "<div class=\"wide\"><table class=\"{class}\"><thead><tr>"
+            "<div class=\"wide\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>"
         );
         let first = rows.first();
         for (column, name) in head.iter().enumerate() {

@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use hps_experiments::Row;
+use hps_experiments::{Row, frames};
+use hps_frames::Frame;
 
 use crate::PlotError;
-use crate::csv::{machines_csv, to_csv};
 use crate::dataset::{DataSet, group};
 use crate::figure::Figure;
 use crate::figures::{SweepFigure, sweep_figures};
@@ -39,8 +39,8 @@ pub fn write_report(dir: &Path, rows: &[Row], info: &ReportInfo) -> Result<Repor
     let folder = dir.join("figures");
     fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
     let csv = dir.join("results.csv");
-    write_whole(&csv, to_csv(rows)?.as_bytes())?;
-    write_whole(&dir.join("machines.csv"), machines_csv(rows)?.as_bytes())?;
+    write_csv(&csv, &frames::points(rows))?;
+    write_csv(&dir.join("machines.csv"), &frames::machines(rows))?;
     let sets = group(rows);
     let sections = draw(&sets)?;
     let drawn: Vec<(&str, &Figure)> = sections
@@ -108,6 +108,11 @@ fn write_figure(
     write_whole(&svg, figure.svg().as_bytes())?;
     write_whole(&png, &figure.png()?)?;
     Ok([svg, png])
+}
+
+/// Writes a frame as CSV.
+pub(crate) fn write_csv(path: &Path, frame: &Frame) -> Result<(), PlotError> {
+    write_whole(path, frame.to_csv().map_err(PlotError::Frame)?.as_bytes())
 }
 
 /// Writes a file beside its place and renames it.

@@ -122,10 +122,19 @@ pub(crate) fn ramp(stops: &[Rgb; 5], at: f64) -> Rgb {
     (mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
+/// Ink on a coloured ground: unlike [`INK`], which pages change in the dark, it stays.
+const INK_ON_COLOR: Rgb = (0x21, 0x25, 0x2a);
+/// Paper on a coloured ground, as white letters.
+const PAPER_ON_COLOR: Rgb = (0xfe, 0xfe, 0xfe);
+
 /// Ink or paper, whichever reads better on `ground`.
 pub(crate) fn text_on(ground: Rgb) -> Rgb {
     let linear = |c: u8| (f64::from(c) / 255.0).powf(2.2);
     let luminance =
         0.2126 * linear(ground.0) + 0.7152 * linear(ground.1) + 0.0722 * linear(ground.2);
-    if luminance > 0.25 { INK } else { PAPER }
+    if luminance > 0.25 {
+        INK_ON_COLOR
+    } else {
+        PAPER_ON_COLOR
+    }
 }

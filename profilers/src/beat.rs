@@ -19,6 +19,7 @@ use hps_sim_core::probe::Probe;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+pub use crate::observer::Observer;
 use crate::readers::Readers;
 pub use crate::readers::{Turned, Turns};
 
@@ -171,92 +172,6 @@ impl Beat<'_> {
     }
 }
 
-/// Watches beats.
-pub trait Observer {
-    /// The next beat. Every cycle of the run lies in exactly one.
-    fn beat(&mut self, beat: &Beat<'_>);
-
-    /// A beat of another program than the one that is followed.
-    fn elsewhere(&mut self, beat: &Beat<'_>) {
-        let _ = beat;
-    }
-
-    /// The instruction that owns the last beat traps: it does not commit.
-    fn trap(&mut self, trap: &TrapTaken) {
-        let _ = trap;
-    }
-
-    /// Switches to another program, the one with this number. Told where all programs are followed, in front of each beat.
-    fn turn_to_program(&mut self, program: u32) {
-        let _ = program;
-    }
-
-    /// Switches to another hardware context, the one with this number.
-    fn turn_to(&mut self, context: usize) {
-        let _ = context;
-    }
-
-    /// Stand-in for this observer where it is lent to another context; it receives no events. `None`: the observer can
-    /// watch one context only.
-    fn stand_in(&self) -> Option<Self>
-    where
-        Self: Sized,
-    {
-        None
-    }
-}
-
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    #[inline]
-    fn beat(&mut self, beat: &Beat<'_>) {
-        self.0.beat(beat);
-        self.1.beat(beat);
-    }
-    fn elsewhere(&mut self, beat: &Beat<'_>) {
-        self.0.elsewhere(beat);
-        self.1.elsewhere(beat);
-    }
-    fn trap(&mut self, trap: &TrapTaken) {
-        self.0.trap(trap);
-        self.1.trap(trap);
-    }
-    fn turn_to(&mut self, context: usize) {
-        self.0.turn_to(context);
-        self.1.turn_to(context);
-    }
-    fn stand_in(&self) -> Option<Self> {
-        Some((self.0.stand_in()?, self.1.stand_in()?))
-    }
-}
-
-impl<O: Observer> Observer for Option<O> {
-    #[inline]
-    fn beat(&mut self, beat: &Beat<'_>) {
-        if let Some(observer) = self {
-            observer.beat(beat);
-        }
-    }
-    fn elsewhere(&mut self, beat: &Beat<'_>) {
-        if let Some(observer) = self {
-            observer.elsewhere(beat);
-        }
-    }
-    fn trap(&mut self, trap: &TrapTaken) {
-        if let Some(observer) = self {
-            observer.trap(trap);
-        }
-    }
-    fn turn_to(&mut self, context: usize) {
-        if let Some(observer) = self {
-            observer.turn_to(context);
-        }
-    }
-    fn stand_in(&self) -> Option<Self> {
-        self.as_ref()
-            .map_or(Some(None), |o| Some(Some(o.stand_in()?)))
-    }
-}
-
 /// The programs of a run that an observer sees beats of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Followed {
@@ -342,6 +257,24 @@ impl<O: Observer> Beats<O> {
     /// The observer, which has seen all cycles of a run that is over.
     pub fn finish(self) -> O {
         self.finish_reading().0
+    }
+
+    /// Shows all cycles so far to an observer that has seen all beats so far, as [`finish`](Self::finish) does in the end:
+    /// a copy of this one's, or of a part of it.
+    pub fn so_far<Q: Observer>(&self, copy: impl FnOnce(&O) -> Q) -> Q {
+        let copied = Beats {
+            observer: copy(&self.observer),
+            followed: self.followed,
+            contexts: self.contexts.clone(),
+            here: self.here,
+            readers: Readers::default(),
+        };
+        copied.finish()
+    }
+
+    /// The observer, while the run goes on.
+    pub fn observer(&self) -> &O {
+        &self.observer
     }
 
     /// The observer, which has seen all cycles of a run that is over, and the interpreters of each program that was read.

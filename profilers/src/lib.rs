@@ -19,6 +19,7 @@
 
 pub mod beat;
 pub mod contexts;
+mod observer;
 pub mod oracle;
 pub mod policy;
 pub mod programs;
@@ -32,7 +33,7 @@ pub mod timeline;
 pub mod views;
 
 pub use beat::{Beat, Beats, Key, Observer, Past, Turns};
-pub use oracle::{Charge, Detail, ExactProfile, Follow, Oracle, Row, RowKey, Spent};
+pub use oracle::{Charge, Detail, ExactProfile, Follow, JoinedProfile, Oracle, Row, RowKey, Spent};
 pub use programs::Programs;
 pub use sampler::{Credits, Sampled, Samplers};
 pub use schedule::{Period, Spread, Unit};

@@ -30,8 +30,10 @@ use crate::rows::Rows;
 use crate::table::{Hot, HotTable};
 use crate::views::FunctionMap;
 
+mod joined;
 mod spent;
 
+pub use joined::JoinedProfile;
 pub use spent::{Flush, STATES, Spent};
 
 /// To which row the instructions go that a decode-stage editor puts in.

@@ -11,6 +11,7 @@ use std::collections::BinaryHeap;
 use hps_pipeline::core::{Cause, EventSet, State};
 use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::beat::{Beat, Key, Observer};
 use crate::oracle::units_per_cycle;
@@ -18,7 +19,7 @@ use crate::policy::{BranchRecords, Moment, Policy};
 use crate::schedule::{NOT_DUE, Period, Schedule};
 
 /// Credits of the samples of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credits {
     /// Units of a sample: shares of it are whole numbers.
     pub units_per_sample: u64,
@@ -58,8 +59,29 @@ impl Credits {
         by_instruction(&self.weights)
     }
 
-    /// Adds the samples of another hardware context.
-    fn add(&mut self, other: Credits) {
+    /// Takes away what there was at an earlier time.
+    pub fn subtract(&mut self, earlier: &Credits) {
+        for (cell, units) in &earlier.weights {
+            if let Some(mine) = self.weights.get_mut(cell) {
+                *mine -= units;
+            }
+        }
+        self.weights.retain(|_, units| *units > 0);
+        self.credited -= earlier.credited;
+        self.lost -= earlier.lost;
+        self.collided -= earlier.collided;
+    }
+
+    /// Lets the samples stand for so many times as much. Their numbers stay those that were taken.
+    pub fn scale(&mut self, factor: f64) {
+        for units in self.weights.values_mut() {
+            *units = (*units as f64 * factor).round() as u64;
+        }
+    }
+
+    /// Adds the samples of another hardware context, or of another part of the run.
+    pub fn add(&mut self, other: Credits) {
+        self.units_per_sample = self.units_per_sample.max(other.units_per_sample);
         for (cell, units) in other.weights {
             *self.weights.entry(cell).or_insert(0) += units;
         }
@@ -245,6 +267,19 @@ impl Samplers {
             }
         }
         sampled
+    }
+
+    /// Samples so far of the context whose beats come now, of a run that has no other one.
+    #[must_use]
+    pub fn so_far(&self) -> Vec<Sampled> {
+        let all = self.now.all.iter().zip(&self.periods);
+        all.map(|(sampler, &period)| Sampled {
+            policy: sampler.policy.name(),
+            period,
+            branches: sampler.policy.branches().cloned(),
+            credits: sampler.credits.clone(),
+        })
+        .collect()
     }
 
     /// The samplers of a context that had none yet; none of the context whose beats come now.

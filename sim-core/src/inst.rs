@@ -303,8 +303,10 @@ impl Inst {
         }
     }
 
-    /// In its simplest form.
-    fn simplified(&self) -> Inst {
+    /// The simplest instruction with the effect of this one: what Alpha computes, by operations that know whether an operand
+    /// is a register or a constant.
+    #[must_use]
+    pub fn simplified(&self) -> Inst {
         match self.op.isa() {
             Some(Isa::Alpha) => simplified(self),
             _ => *self,

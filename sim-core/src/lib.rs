@@ -30,4 +30,5 @@ pub mod riscv;
 pub mod state;
 pub mod symbols;
 mod threaded;
+pub mod translator;
 pub mod trap;

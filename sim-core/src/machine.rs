@@ -5,13 +5,15 @@
 //! compared count for count.
 //!
 //! Without an editor, and for probes that do not want every instruction, it runs threaded code
-//! (`crate::threaded`); else, and for the last few instructions before a limit, a plain loop over
-//! predecoded code.
+//! (`crate::threaded`), and without a probe code that a translator has compiled ([`crate::translator`]);
+//! else, and for the last few instructions before a limit, a plain loop over predecoded code.
 
+mod attend;
 mod fast;
 mod fork;
 mod saved;
 mod spaces;
+mod translated;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,7 @@ use crate::os;
 use crate::probe::{NoProbe, Probe, Retired};
 use crate::process::{Alone, Process, Then};
 use crate::threaded::Threaded;
+use crate::translator::Translator;
 use crate::trap::{Trap, TrapCause};
 
 pub use self::fork::Fork;
@@ -85,6 +88,8 @@ pub struct Machine<E: DecodeEditor = NoEditor> {
     pub retired: RetiredCounts,
     code: CodeCache,
     threaded: Threaded,
+    /// Compiles hot code once the run is long enough.
+    later: Option<Box<dyn Translator>>,
     /// Code of processes that do not run.
     spaces: Spaces,
     link: Option<HandlerLink>,
@@ -120,6 +125,7 @@ impl<E: DecodeEditor> Machine<E> {
             retired: RetiredCounts::default(),
             code: CodeCache::new(isa),
             threaded: Threaded::new(),
+            later: None,
             spaces: Spaces::default(),
             link: None,
             seq: 0,
@@ -159,6 +165,7 @@ impl<E: DecodeEditor> Machine<E> {
             }
             let slice = self.process.os.instructions_in_time(SLICE);
             let until = self.retired.program.saturating_add(slice).min(end);
+            let until = self.until_translation(until);
             match self.run_to_deadline(probe, until) {
                 Stop::Limit if until < end && !(P::CAN_STOP && probe.has_stopped()) => {}
                 stop => return stop,
@@ -197,34 +204,6 @@ impl<E: DecodeEditor> Machine<E> {
         }
     }
 
-    /// Lets the operating system do what is due, or what comes next execute first if the program is not between two
-    /// of its instructions.
-    #[cold]
-    fn attend<P: Probe>(&mut self, probe: &mut P) -> Option<Stop> {
-        let hart = &mut self.process.thread.hart;
-        let pc = hart.pc;
-        let is_between = hart.disepc == DisePc::NONE
-            && self.link.is_none()
-            && (!E::RELAYOUT || self.editor.place(pc, self.editor.original(pc)) == pc);
-        if !is_between {
-            let next = self.retired.program + 1;
-            return match self.run_until(probe, next) {
-                Stop::Limit => None,
-                stop => Some(stop),
-            };
-        }
-        self.process.thread.hart.counters = self.guest_counters();
-        match self.process.attend(&self.editor, pc) {
-            Then::Next => None,
-            Then::Elsewhere { pc, .. } => {
-                self.process.thread.hart.pc = pc;
-                None
-            }
-            Then::Exit(code) => Some(Stop::Exit(code)),
-            Then::Fault(cause) => self.fault(pc, cause, false),
-        }
-    }
-
     /// All instructions are executed by the plain loop. Otherwise it executes only the last few before a limit.
     const fn is_plain<P: Probe>() -> bool {
         E::ENABLED || E::RELAYOUT || P::WANTS_RETIRED || P::WANTS_VALUES
@@ -240,6 +219,8 @@ impl<E: DecodeEditor> Machine<E> {
             }
             let event = if Self::is_plain::<P>() {
                 self.run_plain(probe, end)
+            } else if !P::ENABLED && self.threaded.translator.is_some() {
+                self.run_translated(end)
             } else {
                 self.run_threaded(probe, end)
             };

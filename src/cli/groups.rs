@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use hps_experiments::VERSION;
+use hps_frames::{Format, Frame};
 use hps_sim_core::image::Isa;
 use serde::Serialize;
 
@@ -54,6 +56,11 @@ impl JsonArgs {
         }
     }
 
+    /// Passes on what a program printed: where standard output is for JSON, its messages alone.
+    pub fn pass_on(&self, stdout: &[u8], stderr: &[u8]) -> io::Result<()> {
+        text::pass_on(if self.is_printed() { b"" } else { stdout }, stderr)
+    }
+
     /// Makes the file, if there is to be one: for a command that has long to run before it writes.
     pub fn open(&self) -> anyhow::Result<Json<'_>> {
         let file = self.json.as_deref().filter(|_| !self.is_printed());
@@ -98,6 +105,44 @@ impl Json<'_> {
 fn refusal(file: &Path) -> String {
     let file = file.display();
     format!("{file}: cannot be written; choose another file with --json=FILE")
+}
+
+/// Results as a table in a file.
+#[derive(Debug, Args, Clone, Default)]
+pub struct TableArgs {
+    /// Also write results as a table to this file, in the format that the end of its name says: parquet, csv or json
+    #[arg(long, value_name = "FILE.parquet")]
+    pub table: Option<OutFile>,
+}
+
+impl TableArgs {
+    /// Refuses a name that says no format: for a command that has long to run before it writes.
+    pub fn check(&self) -> anyhow::Result<()> {
+        self.table
+            .as_deref()
+            .map_or(Ok(()), |file| table_format(file).map(|_| ()))
+    }
+
+    /// Writes the table, if it is asked for.
+    pub fn write(&self, frame: &Frame) -> anyhow::Result<()> {
+        let Some(file) = self.table.as_deref() else {
+            return Ok(());
+        };
+        let bytes = frame.to_bytes(table_format(file)?, VERSION)?;
+        let refusal = || format!("{}: cannot be written; choose another file", file.display());
+        std::fs::write(file, bytes).with_context(refusal)
+    }
+}
+
+/// The format of a table that the end of its name says.
+pub fn table_format(file: &Path) -> anyhow::Result<Format> {
+    let refusal = || {
+        format!(
+            "{}: the end of the name says no format of a table; let it end in .parquet, .csv or .json",
+            file.display()
+        )
+    };
+    Format::of(file).with_context(refusal)
 }
 
 /// Threads of a command.

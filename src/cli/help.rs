@@ -8,7 +8,10 @@ use super::Cli;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Run and look", &["run", "profile", "analyze", "teach"]),
     ("Collect with HPS", &["collect", "dise"]),
-    ("Compare", &["leaderboard", "sweep", "reproduce", "cluster"]),
+    (
+        "Compare",
+        &["leaderboard", "sweep", "reproduce", "results", "cluster"],
+    ),
     (
         "DCPI (Digital Continuous Profiling Infrastructure)",
         &["dcpi"],
@@ -18,7 +21,20 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Options that `-h` leaves to `--help`.
-const RARE: [&str; 56] = [
+const RARE: [&str; 69] = [
+    // Slices.
+    "slice_length",
+    "slice_warm",
+    "slice_run_in",
+    "slice_jobs",
+    "slice_part",
+    "choose",
+    "choose_most",
+    "slices_in",
+    "regions",
+    "regions_out",
+    "slices_check",
+    "no_translator",
     "checkpoint_every",
     "checkpoints",
     // Surroundings that few programs need.
@@ -77,6 +93,7 @@ const RARE: [&str; 56] = [
     "bias",
     "by_program",
     "arguments",
+    "table",
 ];
 
 /// The description of the command, of which help, completions and man pages are made.

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::groups::{JsonArgs, SubjectArgs};
-use super::{CoreKind, RegionArgs};
+use super::{CoreKind, RegionArgs, SliceArgs};
 use crate::examples;
 use crate::output::{ExportArg, OutFolder};
 
@@ -79,6 +79,8 @@ pub struct ProfileArgs {
     pub json: JsonArgs,
     #[command(flatten)]
     pub region: RegionArgs,
+    #[command(flatten)]
+    pub sliced: SliceArgs,
     #[command(flatten)]
     pub subject: SubjectArgs,
 }

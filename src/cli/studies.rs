@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use hps_sim_core::image::Isa;
 
-use super::groups::{ChosenPrograms, JobsArgs, JsonArgs};
+use super::groups::{ChosenPrograms, JobsArgs, JsonArgs, TableArgs};
 use super::{CoreKind, PartArgs, Size, TimeArgs, isa};
 use crate::examples;
 use crate::output::OutFolder;
@@ -80,6 +80,8 @@ pub struct SweepArgs {
     pub print_spec: bool,
     #[command(flatten)]
     pub json: JsonArgs,
+    #[command(flatten)]
+    pub table: TableArgs,
     #[command(flatten)]
     pub parts: PartArgs,
 }
@@ -163,6 +165,10 @@ pub struct ReproduceArgs {
     pub time: TimeArgs,
     #[command(flatten)]
     pub jobs: JobsArgs,
+    #[command(flatten)]
+    pub json: JsonArgs,
+    #[command(flatten)]
+    pub table: TableArgs,
     /// Arguments of your own program
     #[arg(last = true, value_name = "ARGS")]
     pub arguments: Vec<String>,

@@ -148,6 +148,12 @@ pub enum DevCommand {
         /// Folder for the pages, such as ~/.local/share/man/man1
         folder: OutFolder,
     },
+    /// Write the JSON Schema of each table of results
+    #[command(after_long_help = "Example:\n  hps dev schemas docs/formats/schemas")]
+    Schemas {
+        /// Folder for the schemas
+        folder: OutFolder,
+    },
 }
 
 /// `hps dev bench`.

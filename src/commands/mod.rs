@@ -15,6 +15,7 @@ mod preloadable;
 mod profile;
 mod programs;
 mod reproduce;
+mod results;
 mod root;
 mod run;
 pub mod shadow;
@@ -32,6 +33,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Results(command) => results::results(&command),
         Command::Cluster(command) => cluster::cluster(&command),
         Command::Run(args) => run::run(&args),
         Command::Analyze(args) => analyze::analyze(&args),
@@ -51,6 +53,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Dev(DevCommand::Bench(args)) => bench::bench(&args),
         Command::Dev(DevCommand::Completions { shell }) => manual::completions(shell),
         Command::Dev(DevCommand::Man { folder }) => manual::man(&folder),
+        Command::Dev(DevCommand::Schemas { folder }) => results::write_schemas(&folder),
     }
 }
 

@@ -2,10 +2,14 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use hps_experiments::cluster::ClusterError;
-use hps_experiments::{InputSize, Observer, Plan, Row, SweepSpec, Timing};
+use hps_experiments::{
+    InputSize, Observer, Plan, Row, SweepSpec, Timing, answers, answers_text, frames,
+};
 use hps_lab::host::{path_word, shell_word};
 use hps_plots::ReportInfo;
 use indicatif::ProgressBar;
@@ -23,6 +27,7 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
         print(&format!("{text}\n"))?;
         return Ok(0);
     }
+    args.table.check()?;
     args.jobs.apply()?;
     let plan = Plan::new(&spec, &folder)?;
     progress::when_interrupted(format!(
@@ -31,6 +36,10 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
     ));
     let progress = Progress {
         bar: progress::bar(0, "sweep"),
+        said: Mutex::new(Said {
+            rows: Vec::new(),
+            last: Instant::now(),
+        }),
     };
     let done = parts::carry_out(&args.parts, &args.out, |keep| {
         Ok::<_, ClusterError>(hps_experiments::run_plan(&plan, keep, &progress)?)
@@ -131,8 +140,20 @@ fn set_units(spec: &mut SweepSpec, args: &SweepArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Rows that are told at once, so that a first number is there early.
+const FIRST_ROWS: usize = 4;
+
+/// Time between two answers of what is measured so far.
+const BETWEEN_ANSWERS: Duration = Duration::from_secs(10);
+
 struct Progress {
     bar: ProgressBar,
+    said: Mutex<Said>,
+}
+
+struct Said {
+    rows: Vec<Row>,
+    last: Instant,
 }
 
 impl Observer for Progress {
@@ -142,6 +163,33 @@ impl Observer for Progress {
     fn done(&self, what: &str) {
         self.bar.set_message(what.to_string());
         self.bar.inc(1);
+    }
+    /// Tells the first rows, and from time to time the answer of all so far.
+    fn kept(&self, row: &Row) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.rows.push(row.clone());
+        let text = if said.rows.len() <= FIRST_ROWS {
+            let Some(answer) = answers([row]).pop() else {
+                return;
+            };
+            let kind = row.profile.title();
+            format!(
+                "hps: {} ({}), {kind}: {}",
+                row.program,
+                row.isa,
+                answer.point()
+            )
+        } else if said.last.elapsed() >= BETWEEN_ANSWERS {
+            format!(
+                "hps: so far, of {} points:\n{}",
+                said.rows.len(),
+                answers_text(&said.rows)
+            )
+        } else {
+            return;
+        };
+        said.last = Instant::now();
+        self.bar.suspend(|| say!("{}", text.trim_end()));
     }
 }
 
@@ -163,7 +211,9 @@ fn report(args: &SweepArgs, plan: &Plan, rows: &[Row]) -> anyhow::Result<()> {
     };
     let files = hps_plots::write_report(&args.out, rows, &info)?;
     args.json.write(&rows)?;
+    args.table.write(&frames::points(rows))?;
     let mut out = args.json.text();
+    writeln!(out, "{}", answers_text(rows))?;
     writeln!(out, "{}", hps_plots::summary_table(rows))?;
     if let Some(table) = hps_plots::isa_table(rows) {
         writeln!(out, "{table}")?;

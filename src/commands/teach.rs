@@ -63,8 +63,16 @@ fn page(
     MachineConfig::preset(&args.machine)?;
     let mut page = PAGE.to_string();
     if let Some(program) = program {
+        // A program of the project takes its first argument as its size.
+        let given = args.command.get(1..).unwrap_or_default();
+        let arguments = match program {
+            ProgramChoice::BuiltIn { .. } => Vec::new(),
+            _ => given.to_vec(),
+        };
         let setup = Setup {
             program,
+            arguments,
+            input: String::new(),
             machine: args.machine.clone(),
             keys: Default::default(),
             productions: Vec::new(),
@@ -147,7 +155,6 @@ fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<
     Ok(ProgramChoice::File {
         name: name.to_string(),
         hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        arguments: arguments.to_vec(),
     })
 }
 

@@ -11,8 +11,10 @@ pub mod protocol;
 mod recorder;
 mod rerun;
 mod rows;
+mod seek;
 mod session;
 mod setup;
+mod sources;
 mod state;
 mod summary;
 #[cfg(target_family = "wasm")]

@@ -33,9 +33,13 @@ macro_rules! exchanged {
 
 mod inside;
 mod profiles;
+mod sizes;
+mod timeline;
 
 pub use inside::*;
 pub use profiles::*;
+pub use sizes::*;
+pub use timeline::*;
 
 /// All types as TypeScript.
 #[cfg(test)]
@@ -46,6 +50,8 @@ pub(crate) fn typescript() -> String {
         &declarations(),
         &inside::declarations(),
         &profiles::declarations(),
+        &sizes::declarations(),
+        &timeline::declarations(),
     ]
     .concat()
 }
@@ -58,8 +64,12 @@ exchanged! {
         Catalog,
         /// Runs a program on a machine and keeps what happened in each cycle.
         Run { setup: Setup },
-        /// Rows of the time line, by their place in the order of fetch.
-        Rows { first: u64, count: u64 },
+        /// Rows of the time line, by their place in the order of fetch. `only_committed` counts those that committed.
+        Rows { first: u64, count: u64, only_committed: bool },
+        /// An instruction that is looked for, from a row on.
+        Seek { from: u64, backwards: bool, only_committed: bool, what: Sought },
+        /// What a context did from a cycle to another one, in equal parts.
+        Overview { first: u64, end: u64, parts: u64, context: u64 },
         /// Queues, units and reorder buffer of a context in a cycle.
         Cycle { cycle: u64, context: u64 },
         /// States of a context in the cycles from `first` on.
@@ -97,6 +107,10 @@ exchanged! {
         Run(Summary),
         /// See [`Request::Rows`].
         Rows { rows: Vec<Row> },
+        /// See [`Request::Seek`]; none if there is no such instruction.
+        Sought { row: Option<Row> },
+        /// See [`Request::Overview`].
+        Overview { parts: Vec<Share> },
         /// See [`Request::Cycle`].
         Cycle(CycleView),
         /// See [`Request::States`].
@@ -141,6 +155,12 @@ exchanged! {
     pub struct Setup {
         /// The program.
         pub program: ProgramChoice,
+        /// Its arguments, behind its name. Programs of the project have their own.
+        #[serde(default)]
+        pub arguments: Vec<String>,
+        /// Text that it reads from standard input. Programs of the project read none.
+        #[serde(default)]
+        pub input: String,
         /// The preset of the machine.
         pub machine: String,
         /// Differences from it: paths of keys (`window.rob_entries`) and their values in RON.
@@ -161,7 +181,7 @@ exchanged! {
         /// Assembly text.
         Assembly { isa: String, text: String },
         /// The bytes of an executable file, as hexadecimal digits.
-        File { name: String, hex: String, arguments: Vec<String> },
+        File { name: String, hex: String },
         /// The program of the command that serves the page.
         Served { name: String, isa: String },
     }
@@ -235,6 +255,8 @@ exchanged! {
         pub fetch_buffer: u64,
         /// The largest width of its stages.
         pub most_width: u64,
+        /// Values of the keys that have sliders.
+        pub values: BTreeMap<String, u64>,
         /// Bytes of a line in each way: sizes of a cache are these times a power of two.
         pub l1d_set_bytes: u64,
         pub l2_set_bytes: u64,
@@ -274,6 +296,10 @@ exchanged! {
         pub commit_width: u64,
         /// Rows of the time line.
         pub rows: u64,
+        /// Rows that committed.
+        pub committed_rows: u64,
+        /// A cycle in the middle of the run in which an iteration of the hottest loop begins to commit.
+        pub steady: u64,
         /// Instructions that were too many to be kept for the time line.
         pub rows_left_out: u64,
         /// Hardware contexts, by the names of their places.
@@ -293,22 +319,6 @@ exchanged! {
         pub slots: u64,
     }
 
-    /// Capacities, for the block diagram.
-    pub struct Sizes {
-        pub fetch_width: u64,
-        pub dispatch_width: u64,
-        pub issue_width: u64,
-        pub commit_width: u64,
-        pub fetch_buffer: u64,
-        pub rob: u64,
-        pub stations: u64,
-        pub load_queue: u64,
-        pub store_queue: u64,
-        /// Pools of units with their numbers.
-        pub pools: BTreeMap<String, u64>,
-        pub predictor: String,
-    }
-
     /// A function that ran.
     pub struct FunctionInfo {
         pub name: String,
@@ -320,6 +330,8 @@ exchanged! {
     pub struct Row {
         /// Place of the instruction in the order of fetch.
         pub index: u64,
+        /// Number of rows in front that committed.
+        pub committed_before: u64,
         /// The number of its hardware context.
         pub context: u64,
         pub pc: String,
@@ -349,6 +361,10 @@ exchanged! {
         pub gap: String,
         /// Events of the instruction, if it committed.
         pub events: Vec<String>,
+        /// Older instructions in flight whose results it reads.
+        pub sources: Vec<SourceView>,
+        /// Pool of its unit.
+        pub pool: String,
         /// Effective address, of loads and stores that committed.
         pub address: Option<String>,
     }

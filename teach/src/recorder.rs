@@ -10,6 +10,8 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::probe::Probe;
 
+use crate::protocol::Share;
+
 /// Stands for a cycle that was never reached.
 pub(crate) const NEVER: u64 = u64::MAX;
 
@@ -182,6 +184,8 @@ pub(crate) struct Recorded {
     idle: Vec<Vec<Idle>>,
     /// The last cycle of any row up to each row.
     last_end: Vec<u64>,
+    /// Places of the rows that committed.
+    committed: Vec<u32>,
     /// Sums up to and without each block of [`BLOCK`] commits.
     sums: Vec<Sums>,
 }
@@ -237,6 +241,9 @@ impl Recorded {
                 last
             })
             .collect();
+        let numbered = (0u32..).zip(&rows);
+        let committed = numbered.filter(|(_, row)| !row.squashed).map(|(at, _)| at);
+        let committed = committed.collect();
         let mut sum = Sums::default();
         let mut sums = Vec::with_capacity(commits.len() / BLOCK + 1);
         for block in commits.chunks(BLOCK) {
@@ -250,8 +257,90 @@ impl Recorded {
             commits,
             idle,
             last_end,
+            committed,
             sums,
         }
+    }
+
+    /// Places of the rows that committed, in the order of fetch.
+    pub(crate) fn committed(&self) -> &[u32] {
+        &self.committed
+    }
+
+    /// Number of rows in front of a row that committed.
+    pub(crate) fn committed_before(&self, at: usize) -> usize {
+        self.committed.partition_point(|&one| (one as usize) < at)
+    }
+
+    /// The place of the row of a commit.
+    pub(crate) fn row_of_commit(&self, commit: u32) -> Option<usize> {
+        self.rows.iter().position(|row| row.commit == Some(commit))
+    }
+
+    /// The last cycle of all rows up to and including a row.
+    pub(crate) fn last_end(&self, at: usize) -> u64 {
+        self.last_end[at]
+    }
+
+    /// Address and bytes of a load that got the value of a store in flight.
+    pub(crate) fn forwarded_from(&self, row: &Kept) -> Option<(u64, u64)> {
+        let commit = self.commits.get(row.commit? as usize)?;
+        let is_forwarded = row.is_load() && commit.events.has(EventSet::FORWARDED);
+        is_forwarded.then(|| (commit.addr, u64::from(row.inst.op.access_bytes())))
+    }
+
+    /// Whether a row is a store that writes some of these bytes.
+    pub(crate) fn writes(&self, row: &Kept, (address, bytes): (u64, u64)) -> bool {
+        let commit = row.commit.and_then(|at| self.commits.get(at as usize));
+        row.is_store()
+            && commit.is_some_and(|store| {
+                store.addr < address.saturating_add(bytes)
+                    && address
+                        < store
+                            .addr
+                            .saturating_add(u64::from(row.inst.op.access_bytes()))
+            })
+    }
+
+    /// Cycles of a range by what a context does in them.
+    pub(crate) fn share(&self, context: u64, cycles: Range<u64>) -> Share {
+        let mut share = Share {
+            computing: cycles.end - cycles.start,
+            stalled: 0,
+            flushed: 0,
+            drained: 0,
+        };
+        for idle in self.idle(context, cycles.clone()) {
+            let count = idle.end.min(cycles.end) - idle.first.max(cycles.start);
+            share.computing -= count;
+            *match idle.state {
+                State::Stalled(_) => &mut share.stalled,
+                State::Flushed(_) => &mut share.flushed,
+                State::Drained(_) => &mut share.drained,
+            } += count;
+        }
+        share
+    }
+
+    /// A cycle in the middle of the run in which an iteration of the hottest loop begins to commit: what branches go
+    /// back to most often. Without a loop the cycle in the middle.
+    pub(crate) fn steady(&self) -> u64 {
+        let mut taken: BTreeMap<u64, u64> = BTreeMap::new();
+        for commit in &self.commits {
+            let is_back = commit.taken && commit.class == OpClass::Branch;
+            if is_back && commit.is_program && commit.target <= commit.pc {
+                *taken.entry(commit.target).or_default() += 1;
+            }
+        }
+        let middle = self.commits.len() / 2;
+        let head = taken.into_iter().max_by_key(|&(head, count)| (count, head));
+        let mut later = self.commits[middle..].iter();
+        let first = match head {
+            Some((head, _)) => later.find(|commit| commit.pc == head),
+            None => later.next(),
+        };
+        let commit = first.or(self.commits.get(middle));
+        commit.map_or(0, |commit| commit.cycle)
     }
 
     /// Places of the rows that are in flight in a cycle, in the order of fetch.

@@ -9,14 +9,28 @@ use crate::session::Session;
 
 impl Session {
     /// Rows by their place in the order of fetch.
-    pub(crate) fn rows(&self, recorded: &Recorded, first: u64, count: u64) -> Vec<Row> {
-        let len = recorded.rows.len() as u64;
+    pub(crate) fn rows(
+        &self,
+        recorded: &Recorded,
+        first: u64,
+        count: u64,
+        only_committed: bool,
+    ) -> Vec<Row> {
+        let committed = recorded.committed();
+        let len = match only_committed {
+            true => committed.len(),
+            false => recorded.rows.len(),
+        } as u64;
         let (first, end) = (
             first.min(len),
             first.saturating_add(count.min(5000)).min(len),
         );
+        let place = |at: usize| match only_committed {
+            true => committed[at] as usize,
+            false => at,
+        };
         (first..end)
-            .map(|at| self.row(recorded, at as usize))
+            .map(|at| self.row(recorded, place(at as usize)))
             .collect()
     }
 
@@ -26,6 +40,7 @@ impl Session {
         let commit = kept.commit.and_then(|at| recorded.commits.get(at as usize));
         Row {
             index: at as u64,
+            committed_before: recorded.committed_before(at) as u64,
             context: u64::from(kept.context),
             pc: hex(kept.pc),
             text: image.isa.disassemble(&kept.inst, kept.pc),
@@ -55,6 +70,8 @@ impl Session {
             events: commit
                 .map(|c| c.events.names().map(str::to_owned).collect())
                 .unwrap_or_default(),
+            sources: self.sources(recorded, at),
+            pool: self.ready().machine.units.of(kept.class()).1.pool.clone(),
             address: commit.filter(|c| c.class.is_memory()).map(|c| hex(c.addr)),
         }
     }

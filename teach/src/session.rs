@@ -1,5 +1,6 @@
 //! A session: the run that the page looks at, and answers to its questions.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hps_lab::{Program, Ran, Timing};
@@ -8,6 +9,7 @@ use hps_pipeline::core::EventSet;
 use hps_productions::files;
 use hps_profilers::registry::PROFILERS;
 use hps_sim_core::image::ProgramImage;
+use hps_sim_core::isa::Isa;
 use hps_workloads::sources;
 
 use crate::analyze::analyze_run;
@@ -93,8 +95,32 @@ impl Session {
         Ok(match request {
             Request::Catalog => Answer::Catalog(self.catalog()),
             Request::Run { setup } => self.start(&setup)?,
-            Request::Rows { first, count } => Answer::Rows {
-                rows: self.rows(self.recorded()?, first, count),
+            Request::Rows {
+                first,
+                count,
+                only_committed,
+            } => Answer::Rows {
+                rows: self.rows(self.recorded()?, first, count, only_committed),
+            },
+            Request::Seek {
+                from,
+                backwards,
+                only_committed,
+                what,
+            } => {
+                let found = self.seek(from, backwards, only_committed, &what)?;
+                let recorded = self.recorded()?;
+                Answer::Sought {
+                    row: found.map(|at| self.row(recorded, at)),
+                }
+            }
+            Request::Overview {
+                first,
+                end,
+                parts,
+                context,
+            } => Answer::Overview {
+                parts: self.overview(first, end, parts, context)?,
             },
             Request::Cycle { cycle, context } => {
                 Answer::Cycle(self.cycle_view(self.recorded()?, cycle, context))
@@ -213,6 +239,11 @@ impl Session {
         &self.ready().program.image
     }
 
+    /// The instruction set of the program.
+    pub(crate) fn isa(&self) -> Isa {
+        self.image().isa
+    }
+
     /// Whether the machine has several contexts.
     pub(crate) fn has_peers(&self) -> bool {
         self.run
@@ -277,6 +308,35 @@ fn source(file: &str) -> Option<String> {
         .map(|(_, text)| (*text).to_owned())
 }
 
+/// Values of the keys that have sliders.
+fn slider_values(machine: &MachineConfig) -> BTreeMap<String, u64> {
+    let (window, memory) = (&machine.window, &machine.memory);
+    let values = [
+        ("window.rob_entries", u64::from(window.rob_entries)),
+        (
+            "window.reservation_stations",
+            u64::from(window.reservation_stations),
+        ),
+        (
+            "window.load_queue_entries",
+            u64::from(window.load_queue_entries),
+        ),
+        (
+            "window.store_queue_entries",
+            u64::from(window.store_queue_entries),
+        ),
+        ("memory.l1d.size_bytes", u64::from(memory.l1d.size_bytes)),
+        ("memory.l1d.mshrs", u64::from(memory.l1d.mshrs)),
+        ("memory.l2.size_bytes", u64::from(memory.l2.size_bytes)),
+        ("memory.latency_cycles", u64::from(memory.latency_cycles)),
+        (
+            "fetch.fetch_width_insts",
+            u64::from(machine.fetch.fetch_width_insts),
+        ),
+    ];
+    values.map(|(key, value)| (key.to_owned(), value)).into()
+}
+
 fn catalog() -> Catalog {
     let named = |name: &str, about: &str| Named {
         name: name.to_owned(),
@@ -302,6 +362,7 @@ fn catalog() -> Catalog {
             load_queue: u64::from(window.load_queue_entries),
             fp_queue: u64::from(window.fp_queue_entries),
             store_queue: u64::from(window.store_queue_entries),
+            values: slider_values(&machine),
             about: machine.description,
         })
     };

@@ -9,7 +9,7 @@ use hps_pipeline::config::{ConfigError, MachineConfig};
 use hps_productions::ProductionFile;
 use hps_sim_core::asm::program::{self, ProgramError};
 use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::os::Output;
+use hps_sim_core::os::{Output, Stdin};
 use hps_workloads::Size;
 
 use crate::protocol::{Limits, Problem, ProgramChoice, Setup, TextFile};
@@ -69,6 +69,11 @@ impl Ready {
             return Err(Problem::new(problem));
         }
         let (mut program, text) = program_of(&setup.program, limits, served)?;
+        if !matches!(setup.program, ProgramChoice::BuiltIn { .. }) {
+            program.process.args.truncate(1);
+            program.process.args.extend(setup.arguments.iter().cloned());
+            program.process.stdin = Stdin::Bytes(setup.input.clone().into_bytes());
+        }
         program.process.stdout = Output::Capture;
         program.process.stderr = Output::Capture;
         program.process.memory_limit_bytes = limits.memory_bytes;
@@ -131,11 +136,7 @@ fn program_of(
             };
             Ok((program, text))
         }
-        ProgramChoice::File {
-            name,
-            hex,
-            arguments,
-        } => {
+        ProgramChoice::File { name, hex } => {
             if hex.len() as u64 / 2 > limits.file_bytes {
                 let problem = format!(
                     "{name}: a file has at most {} bytes here",
@@ -145,8 +146,7 @@ fn program_of(
             }
             let bytes = bytes_of(hex)?;
             let image = ProgramImage::parse(&bytes, name).map_err(Problem::new)?;
-            let mut program = Program::of_image(name, Arc::new(image));
-            program.process.args.extend(arguments.iter().cloned());
+            let program = Program::of_image(name, Arc::new(image));
             Ok((program, AssemblyText::default()))
         }
         ProgramChoice::Served { name, .. } => {

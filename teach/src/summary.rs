@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use hps_lab::{EndError, Ran, Timing};
+use hps_pipeline::config::{CacheConfig, ChipConfig, L2Place, MemoryConfig, Scheduling};
 use hps_pipeline::core::{Cause, ContextId};
 use hps_sim_core::machine::Stop;
 use serde_json::Value;
 
-use crate::protocol::{FunctionInfo, Sizes, Slots, Summary, hex};
+use crate::protocol::{CacheSize, FunctionInfo, Sizes, Slots, Summary, hex};
 use crate::recorder::{Recorded, Recorder};
 use crate::setup::Ready;
 
@@ -67,6 +68,8 @@ pub(crate) fn summary<E>(
             .collect(),
         commit_width: u64::from(machine.window.commit_width),
         rows: recorded.rows.len() as u64,
+        committed_rows: recorded.committed().len() as u64,
+        steady: recorded.steady(),
         rows_left_out: recorded.left_out,
         contexts: contexts(ready),
         sizes: sizes(ready),
@@ -128,7 +131,51 @@ fn sizes(ready: &Ready) -> Sizes {
             .next()
             .unwrap_or_default()
             .to_owned(),
+        in_order: matches!(machine.issue.scheduling, Scheduling::InOrder(_)),
+        stages: [
+            machine.fetch.fetch_to_decode_cycles,
+            machine.decode.decode_to_dispatch_cycles,
+            machine.issue.dispatch_to_issue_cycles,
+            machine.issue.issue_to_execute_cycles,
+        ]
+        .map(u64::from),
+        caches: caches(&machine.memory, &machine.chip),
+        memory_cycles: u64::from(machine.memory.latency_cycles),
+        cores: u64::from(machine.chip.cores),
+        threads: u64::from(machine.chip.contexts),
     }
+}
+
+/// The caches from level 1 on; a level 3 of no bytes is none.
+fn caches(memory: &MemoryConfig, chip: &ChipConfig) -> Vec<CacheSize> {
+    let size = |name: &str, [bytes, ways, line_bytes, hit_cycles]: [u32; 4]| CacheSize {
+        name: name.to_owned(),
+        bytes: bytes.into(),
+        ways: ways.into(),
+        line_bytes: line_bytes.into(),
+        hit_cycles: hit_cycles.into(),
+        shared: chip.cores > 1
+            && match name {
+                "l2" => matches!(chip.l2, L2Place::Shared),
+                _ => name == "l3",
+            },
+    };
+    let upper = [
+        ("l1i", &memory.l1i),
+        ("l1d", &memory.l1d),
+        ("l2", &memory.l2),
+    ];
+    let sizes = |one: &CacheConfig| [one.size_bytes, one.ways, one.line_bytes, one.hit_cycles];
+    let mut all: Vec<CacheSize> = upper
+        .iter()
+        .map(|(name, one)| size(name, sizes(one)))
+        .collect();
+    let l3 = &memory.l3;
+    if l3.size_bytes > 0 {
+        let line = memory.l2.line_bytes;
+        all.push(size("l3", [l3.size_bytes, l3.ways, line, l3.hit_cycles]));
+    }
+    all
 }
 
 /// Functions by the instructions that committed in them, the most first.

@@ -10,6 +10,8 @@ fn assembly(text: &str) -> Setup {
             isa: "riscv64".to_owned(),
             text: text.to_owned(),
         },
+        arguments: Vec::new(),
+        input: String::new(),
         machine: "hps-4wide".to_owned(),
         keys: BTreeMap::new(),
         productions: Vec::new(),
@@ -35,7 +37,9 @@ macro_rules! ask {
     };
 }
 
+mod input;
 mod lessons;
+mod timeline;
 
 /// A loop of 100 iterations with four instructions each.
 const LOOP: &str = "
@@ -77,6 +81,7 @@ fn rows_and_cycles_tell_the_same_story() {
     let request = Request::Rows {
         first: 0,
         count: summary.rows,
+        only_committed: false,
     };
     let rows = match session.answer(request) {
         Answer::Rows { rows } => rows,
@@ -284,7 +289,10 @@ fn wrong_questions_are_answered_by_problems() {
     let mut session = Session::new();
     for (question, says) in [
         ("{}", "no question"),
-        (r#"{"ask":"rows","first":0,"count":5}"#, "nothing has run"),
+        (
+            r#"{"ask":"rows","first":0,"count":5,"only_committed":false}"#,
+            "nothing has run",
+        ),
         (r#"{"ask":"analyze"}"#, "nothing has run"),
     ] {
         let answer = session.answer_text(question);
@@ -308,7 +316,6 @@ fn wrong_questions_are_answered_by_problems() {
     setup.program = ProgramChoice::File {
         name: "damaged".into(),
         hex: "7f454c46".into(),
-        arguments: Vec::new(),
     };
     assert!(problem(setup).message.contains("damaged"));
 }
@@ -390,6 +397,7 @@ fn an_instruction_leads_to_its_sets_and_their_entries() {
     let rows = match session.answer(Request::Rows {
         first: 0,
         count: summary.rows,
+        only_committed: false,
     }) {
         Answer::Rows { rows } => rows,
         other => panic!("{other:?}"),
@@ -458,6 +466,7 @@ fn contexts_have_rows_blocks_and_tables_of_their_own() {
         let rows = match session.answer(Request::Rows {
             first: 0,
             count: summary.rows,
+            only_committed: false,
         }) {
             Answer::Rows { rows } => rows,
             other => panic!("{other:?}"),

@@ -21,8 +21,9 @@ const bundle = (entry) =>
     legalComments: "none",
   }).outputFiles[0].text;
 
-// A closing tag inside a script would end it.
-const inScript = (text) => text.replaceAll("</", "<\\/");
+// A closing tag inside a script would end it, and a comment's beginning would change how the rest is read. Other `</` stay:
+// a comparison with a regular expression has one.
+const inScript = (text) => text.replace(/<\/(?=script)/gi, "<\\/").replaceAll("<!--", "<\\!--");
 
 const files = (folder) =>
   readdirSync(folder)
@@ -46,7 +47,7 @@ export function digest(root) {
 }
 
 const lessons = readdirSync(join(work, "lessons"))
-  .filter((name) => name.endsWith(".lesson"))
+  .filter((name) => name.endsWith(".md"))
   .sort()
   .map((name) => ({ name, text: readFileSync(join(work, "lessons", name), "utf8") }));
 
@@ -67,10 +68,10 @@ const catalog = new TextDecoder().decode(new Uint8Array(memory.buffer, hps_answe
 const parts = {
   DIGEST: digest(teach),
   STYLE: readFileSync(join(work, "web/src/style.css"), "utf8"),
-  LESSONS: inScript(JSON.stringify(lessons)),
-  EXAMPLES: inScript(JSON.stringify(examples)),
+  LESSONS: JSON.stringify(lessons).replaceAll("<", "\\u003c"),
+  EXAMPLES: JSON.stringify(examples).replaceAll("<", "\\u003c"),
   WORKER: inScript(bundle("worker.ts")),
-  CATALOG: inScript(catalog),
+  CATALOG: catalog.replaceAll("<", "\\u003c"),
   SIMULATOR: gzipSync(simulator, { level: 9 }).toString("base64"),
   MAIN: inScript(bundle("main.ts")),
 };

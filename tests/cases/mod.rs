@@ -34,5 +34,6 @@ mod signals;
 mod slurm;
 mod stores;
 mod symbols;
+mod tables;
 mod teach;
 mod threads;

@@ -80,7 +80,7 @@ fn the_page_has_the_program_inside() {
     assert_eq!(setup["program"]["isa"], "alpha");
     let program = hps.program("prog", &super::support::exit_with(0));
     let setup = start(&page(&[&program, "-v"]));
-    assert_eq!(setup["program"]["arguments"][0], "-v");
+    assert_eq!(setup["arguments"][0], "-v");
     let run = hps.run(&["teach", "--no-open", &write(&hps, "bad", "no program")]);
     assert!(run.stderr.contains("bad"), "{}", run.stderr);
     run.expect_code(2);
@@ -154,7 +154,7 @@ fn a_served_page_asks_the_command_and_nobody_else_does() {
     let answer = ask(&own);
     assert!(answer.contains("\"said\":\"exit code 7\""), "{answer:.300}");
     // Another session has no run.
-    let rows = r#"{"ask":"rows","first":0,"count":1}"#;
+    let rows = r#"{"ask":"rows","first":0,"count":1,"only_committed":false}"#;
     let row = |headers: &str| server.ask("POST /ask", headers, rows);
     assert!(row(&own).contains("\"pc\""));
     let other = own.replace("Session: one", "Session: two");

@@ -1,6 +1,7 @@
 //! Runs the command in a folder of its own, on executables made of a few instructions.
 #![allow(dead_code)] // each test uses what it needs of it
 
+pub mod json_schema;
 mod left_out;
 
 use std::process::{Command, Stdio};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
+use super::line::LineError;
 use super::{StoreError, line};
 
 /// The longest line that a store may have. A record takes some kilobytes.
@@ -59,11 +60,32 @@ impl Lines {
 
     /// Record in the line that was read last.
     pub(crate) fn decode<R: DeserializeOwned>(&self) -> Result<R, StoreError> {
-        line::decode(&self.line).map_err(|cause| StoreError::Damaged {
+        line::decode(&self.line).map_err(|cause| self.damaged(&cause))
+    }
+
+    /// Record in the line that was read last, and whether the line has a checksum: those of early versions have none.
+    pub(crate) fn decode_old<R: DeserializeOwned>(&self) -> Result<(R, bool), StoreError> {
+        let read = match line::decode(&self.line) {
+            Ok(record) => Ok((record, true)),
+            Err(LineError::NoChecksum) => serde_json::from_slice(&self.line)
+                .map(|record| (record, false))
+                .map_err(LineError::Json),
+            Err(cause) => Err(cause),
+        };
+        read.map_err(|cause| self.damaged(&cause))
+    }
+
+    fn damaged(&self, cause: &LineError) -> StoreError {
+        StoreError::Damaged {
             path: self.path.clone(),
             line: self.number,
             message: cause.to_string(),
-        })
+        }
+    }
+
+    /// Whether nothing stands in the line that was read last, or behind the last whole one.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.line.iter().all(u8::is_ascii_whitespace)
     }
 
     /// Number of the line that was read last, from 1.

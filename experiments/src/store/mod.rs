@@ -12,6 +12,7 @@ pub mod line;
 mod lines;
 mod lock;
 mod scope;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ pub(crate) use self::lines::Lines;
 pub(crate) use self::lock::Lock;
 use self::lock::LockError;
 pub use self::scope::Scope;
+pub use self::stored::{AnyStore, Stored, read_store};
 use crate::cluster::tidy;
 use crate::row::Row;
 
@@ -141,6 +143,14 @@ pub enum StoreError {
         line: usize,
         /// Why the line is refused.
         message: String,
+    },
+    /// The file holds no record.
+    #[error(
+        "{path}: holds no result; name results.jsonl or units.jsonl of a run that has measured something"
+    )]
+    Empty {
+        /// File.
+        path: PathBuf,
     },
 }
 

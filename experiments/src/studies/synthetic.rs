@@ -58,6 +58,7 @@ fn program(length: u64) -> Result<Program, String> {
         expected: None,
         region: None,
         root_contents: None,
+        is_interpreted: false,
     })
 }
 

@@ -99,6 +99,7 @@ impl Simulated {
             expected: None,
             region: None,
             root_contents: None,
+            is_interpreted: false,
         }
     }
 }

@@ -56,7 +56,7 @@ struct Section {
 }
 
 impl Header {
-    pub(super) fn new(
+    pub(crate) fn new(
         instructions: u64,
         cycles: Option<u64>,
         run: &Value,
@@ -92,14 +92,17 @@ pub struct CheckpointFile {
     sections_at: u64,
 }
 
-/// Writes a checkpoint into a folder.
-pub(super) fn write(
-    folder: &Path,
+/// The name of the checkpoint behind so many instructions.
+pub(crate) fn name_of(instructions: u64) -> String {
+    format!("{instructions:015}.{SUFFIX}")
+}
+
+/// Writes a checkpoint, or another file of its format.
+pub(crate) fn write(
+    path: PathBuf,
     mut header: Header,
     sections: &[(&str, Vec<u8>)],
 ) -> Result<PathBuf, CheckpointsError> {
-    let name = format!("{:015}.{SUFFIX}", header.instructions);
-    let path = folder.join(&name);
     let host = |cause| CheckpointsError::Host {
         path: path.clone(),
         cause,
@@ -127,7 +130,9 @@ pub(super) fn write(
 
 /// Writes a file so that it has its name only once all of it is on disk.
 pub(super) fn write_whole(path: &Path, content: &[u8]) -> Result<(), CheckpointsError> {
-    let unfinished = path.with_extension("unfinished");
+    // Files of several kinds have one number, and threads write them side by side.
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
     let written = || {
         let mut file = File::create(&unfinished)?;
         file.write_all(content)?;
@@ -239,7 +244,7 @@ impl CheckpointFile {
     }
 
     /// Unpacks a section.
-    pub(super) fn section(&self, name: &str) -> Result<Vec<u8>, CheckpointsError> {
+    pub(crate) fn section(&self, name: &str) -> Result<Vec<u8>, CheckpointsError> {
         use std::os::unix::fs::FileExt;
         let unusable = |problem: &str| CheckpointsError::Unusable {
             path: self.path.clone(),
@@ -273,7 +278,7 @@ impl CheckpointFile {
     }
 
     /// The processes of all contexts.
-    pub(super) fn processes(
+    pub(crate) fn processes(
         &self,
         config: &ProcessConfig,
     ) -> Result<Vec<Process>, CheckpointsError> {
@@ -283,7 +288,7 @@ impl CheckpointFile {
     }
 
     /// Refuses a run with other settings.
-    pub(super) fn check_run(&self, run: &Value) -> Result<(), CheckpointsError> {
+    pub(crate) fn check_run(&self, run: &Value) -> Result<(), CheckpointsError> {
         let empty = serde_json::Map::new();
         let before = self.header.run.as_object().unwrap_or(&empty);
         let now = run.as_object().unwrap_or(&empty);
@@ -323,4 +328,25 @@ fn checkpoints_in(folder: &Path) -> Result<Vec<PathBuf>, CheckpointsError> {
     }
     all.sort_unstable();
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_number_are_written_side_by_side() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::thread::scope(|scope| {
+            for kind in ["pack", "slice"] {
+                let path = folder.path().join(format!("000001.{kind}"));
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        write_whole(&path, kind.as_bytes()).expect("written");
+                        assert_eq!(std::fs::read(&path).expect("read"), kind.as_bytes());
+                    }
+                });
+            }
+        });
+    }
 }

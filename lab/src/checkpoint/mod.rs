@@ -4,8 +4,8 @@
 //! of pages ([`Store`]), which all checkpoints of the folder share. Files get their names when they are whole: a command
 //! that is killed leaves the checkpoints that it had.
 
-mod file;
-mod run;
+pub(crate) mod file;
+pub(crate) mod run;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use hps_sim_core::process::Process;
 use serde_json::Value;
 
 pub use self::file::{CheckpointFile, FORMAT};
+pub(crate) use self::store::LOCK;
 pub use self::store::Store;
 
 /// Why checkpoints cannot be written or read.
@@ -56,7 +57,10 @@ pub enum CheckpointsError {
 /// How a run keeps checkpoints, and from which one it begins.
 pub struct Checkpoints {
     store: Store,
+    /// Instructions from one checkpoint to the next.
     every: Option<u64>,
+    /// Each checkpoint lies so many instructions before a multiple of that distance.
+    ahead: u64,
     /// Words of the command, for one that goes on.
     about: Value,
     from: Option<CheckpointFile>,
@@ -70,9 +74,9 @@ pub struct Checkpoints {
 }
 
 /// The state of a machine beside its processes.
-struct Parts {
+pub(crate) struct Parts {
     /// Bytes of the machine, and of the editor and the probe of each context.
-    core: Vec<u8>,
+    pub(crate) core: Vec<u8>,
     editor: Vec<Vec<u8>>,
     probe: Vec<Vec<u8>>,
     /// Cycles of a timed run.
@@ -88,6 +92,7 @@ impl Checkpoints {
         Ok(Checkpoints {
             store: Store::open(folder)?,
             every: Some(every),
+            ahead: 0,
             about,
             from: None,
             digests: Digests::default(),
@@ -105,6 +110,7 @@ impl Checkpoints {
         Ok(Checkpoints {
             store: Store::read(from.folder())?,
             every: None,
+            ahead: 0,
             about: Value::Null,
             from: Some(from),
             digests: Digests::default(),
@@ -119,6 +125,15 @@ impl Checkpoints {
     pub fn from(self, from: CheckpointFile) -> Self {
         Checkpoints {
             from: Some(from),
+            ..self
+        }
+    }
+
+    /// Keeps each checkpoint so many instructions earlier.
+    #[must_use]
+    pub(crate) fn ahead(self, instructions: u64) -> Self {
+        Checkpoints {
+            ahead: instructions,
             ..self
         }
     }
@@ -141,7 +156,10 @@ impl Checkpoints {
     /// How many instructions the run has executed when the next checkpoint is due, behind `now` of them.
     pub(crate) fn next(&self, now: u64) -> u64 {
         match self.every {
-            Some(every) => (now / every + 1).saturating_mul(every),
+            Some(every) => {
+                let place = ((now + self.ahead) / every + 1).saturating_mul(every);
+                place - self.ahead
+            }
             None => u64::MAX,
         }
     }
@@ -194,7 +212,7 @@ impl Checkpoints {
     }
 
     /// Writes a checkpoint. Returns it if the run is to go on from it.
-    fn write(
+    pub(crate) fn write(
         &mut self,
         run: &Value,
         machine: &mut impl run::Stepped,
@@ -210,7 +228,8 @@ impl Checkpoints {
             ("probe", list(&parts.probe)),
         ];
         let header = file::Header::new(machine.instructions(), parts.cycles, run, &self.about);
-        let path = file::write(self.store.folder(), header, &sections)?;
+        let path = self.store.folder().join(file::name_of(header.instructions));
+        let path = file::write(path, header, &sections)?;
         self.written += 1;
         self.is_checked
             .then(|| CheckpointFile::open(&path))

@@ -14,14 +14,14 @@ use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
 use crate::loops::{Attach, FunctionalLoop, TimedLoop};
-use crate::mode::{Functional, Timed};
+use crate::mode::{Functional, Timed, functional_machine};
 use crate::processes::{functional, timed};
 use crate::provenance::Provenance;
 use crate::ran::{Ran, Timing};
 use crate::stopwatch::Stopwatch;
 
 /// The settings that determine the state of a run.
-fn settings(provenance: &Provenance, config: &ProcessConfig) -> Value {
+pub(crate) fn settings(provenance: &Provenance, config: &ProcessConfig) -> Value {
     let machine = provenance.machine.as_ref();
     json!({
         "program": provenance.program,
@@ -86,8 +86,9 @@ where
         let provenance = self.provenance();
         let expected = self.program.expected.clone();
         let order = self.order(&provenance, functional::<I::Editor, P>(), kept)?;
+        let is_interpreted = self.program.is_interpreted;
         let (process, editor, probe, _) = self.prepare()?;
-        let machine = Machine::with_editor(process, editor);
+        let machine = functional_machine(process, editor, is_interpreted);
         let mut watched = Watched { machine, probe };
         let ended = order.run(&mut watched, kept)?;
         let Watched { machine, probe } = watched;
@@ -167,7 +168,7 @@ impl Order {
         from: &CheckpointFile,
     ) -> Result<(), CheckpointsError> {
         let processes = from.processes(&self.config)?;
-        machine.restore(from, processes)?;
+        from.restore(machine, processes)?;
         let os = &mut machine.first().os;
         os.set_process_rule(self.rule);
         if let Some(warn) = self.warn {
@@ -178,7 +179,7 @@ impl Order {
 }
 
 /// A machine that stops between two instructions, where its state can be kept.
-pub(super) trait Stepped {
+pub(crate) trait Stepped {
     /// Instructions of the program so far.
     fn instructions(&self) -> u64;
     fn run(&mut self, limit: u64) -> Stop;
@@ -187,17 +188,31 @@ pub(super) trait Stepped {
     fn processes(&mut self) -> Vec<&Process>;
     /// The state beside the processes.
     fn parts(&mut self) -> Parts;
-    fn restore(
-        &mut self,
-        from: &CheckpointFile,
-        processes: Vec<Process>,
-    ) -> Result<(), CheckpointsError>;
+    /// Takes over the state of a machine of the same description.
+    fn restore(&mut self, from: &Parts, processes: Vec<Process>) -> Result<(), NotRestored>;
+}
+
+/// A part of a state that cannot be restored.
+#[derive(Debug, thiserror::Error)]
+#[error("its section {section}: {problem}")]
+pub(crate) struct NotRestored {
+    section: &'static str,
+    problem: String,
+}
+
+impl NotRestored {
+    fn of<X: std::fmt::Display>(section: &'static str) -> impl Fn(X) -> NotRestored {
+        move |problem| NotRestored {
+            section,
+            problem: problem.to_string(),
+        }
+    }
 }
 
 /// A functional machine and its probe.
-struct Watched<E: DecodeEditor, P> {
-    machine: Machine<E>,
-    probe: P,
+pub(crate) struct Watched<E: DecodeEditor, P> {
+    pub machine: Machine<E>,
+    pub probe: P,
 }
 
 impl<E: FunctionalLoop<P> + SaveState, P: Probe + SaveState> Stepped for Watched<E, P> {
@@ -226,15 +241,12 @@ impl<E: FunctionalLoop<P> + SaveState, P: Probe + SaveState> Stepped for Watched
         }
     }
 
-    fn restore(
-        &mut self,
-        from: &CheckpointFile,
-        processes: Vec<Process>,
-    ) -> Result<(), CheckpointsError> {
+    fn restore(&mut self, from: &Parts, processes: Vec<Process>) -> Result<(), NotRestored> {
         let machine = &mut self.machine;
         let context = (&mut machine.process, &mut machine.editor, &mut self.probe);
         from.restore_contexts(vec![context], processes)?;
-        from.restored("core", machine.restore_state(&from.section("core")?))
+        let restored = machine.restore_state(&from.core);
+        restored.map_err(NotRestored::of("core"))
     }
 }
 
@@ -271,49 +283,61 @@ impl<E: TimedLoop<P> + SaveState, P: PipelineProbe + SaveState> Stepped for Eith
         }
     }
 
-    fn restore(
-        &mut self,
-        from: &CheckpointFile,
-        processes: Vec<Process>,
-    ) -> Result<(), CheckpointsError> {
+    fn restore(&mut self, from: &Parts, processes: Vec<Process>) -> Result<(), NotRestored> {
         from.restore_contexts(self.contexts_mut(), processes)?;
-        from.restored("core", self.restore_state(&from.section("core")?))
+        let restored = self.restore_state(&from.core);
+        restored.map_err(NotRestored::of("core"))
     }
 }
 
-impl CheckpointFile {
+impl Parts {
     /// Gives each context its process, and the states of its editor and of its probe.
     fn restore_contexts<E: SaveState, P: SaveState>(
         &self,
         contexts: Vec<(&mut Process, &mut E, &mut P)>,
         processes: Vec<Process>,
-    ) -> Result<(), CheckpointsError> {
-        let (editors, probes) = (self.list("editor")?, self.list("probe")?);
-        if [processes.len(), editors.len(), probes.len()] != [contexts.len(); 3] {
-            return Err(self.unusable("it has another number of contexts than the machine"));
+    ) -> Result<(), NotRestored> {
+        let counts = [processes.len(), self.editor.len(), self.probe.len()];
+        if counts != [contexts.len(); 3] {
+            let problem = "it has another number of contexts than the machine";
+            return Err(NotRestored::of("processes")(problem));
         }
-        let saved = processes.into_iter().zip(editors).zip(probes);
+        let saved = processes.into_iter().zip(&self.editor).zip(&self.probe);
         for (context, ((process, editor), probe)) in contexts.into_iter().zip(saved) {
             *context.0 = process;
-            self.restored("editor", from_bytes("editor", context.1, &editor))?;
-            self.restored("probe", from_bytes("probe", context.2, &probe))?;
+            from_bytes("editor", context.1, editor).map_err(NotRestored::of("editor"))?;
+            from_bytes("probe", context.2, probe).map_err(NotRestored::of("probe"))?;
         }
         Ok(())
+    }
+}
+
+impl CheckpointFile {
+    /// Gives a machine the state that the checkpoint has, around these processes.
+    pub(crate) fn restore(
+        &self,
+        machine: &mut impl Stepped,
+        processes: Vec<Process>,
+    ) -> Result<(), CheckpointsError> {
+        let restored = machine.restore(&self.parts()?, processes);
+        restored.map_err(|problem| self.unusable(&problem.to_string()))
+    }
+
+    /// The state beside the processes.
+    fn parts(&self) -> Result<Parts, CheckpointsError> {
+        Ok(Parts {
+            core: self.section("core")?,
+            editor: self.list("editor")?,
+            probe: self.list("probe")?,
+            cycles: self.header.cycles,
+        })
     }
 
     /// The states in a section, one for each context.
     fn list(&self, section: &str) -> Result<Vec<Vec<u8>>, CheckpointsError> {
         let bytes = self.section(section)?;
-        self.restored(section, postcard::from_bytes(&bytes))
-    }
-
-    /// Names the section that cannot be restored.
-    fn restored<T>(
-        &self,
-        section: &str,
-        restored: Result<T, impl std::fmt::Display>,
-    ) -> Result<T, CheckpointsError> {
-        restored.map_err(|problem| self.unusable(&format!("its section {section}: {problem}")))
+        let list = postcard::from_bytes(&bytes);
+        list.map_err(|problem| self.unusable(&format!("its section {section}: {problem}")))
     }
 
     fn unusable(&self, problem: &str) -> CheckpointsError {

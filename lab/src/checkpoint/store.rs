@@ -27,7 +27,8 @@ const SUFFIX: &str = "pages";
 const MAGIC: &[u8; 8] = b"hpspages";
 /// The last bytes of a pack: number of chunks, where the index begins, its CRC-32, and [`MAGIC`].
 const TRAILER_BYTES: usize = 8 + 8 + 4 + 8;
-const LOCK: &str = "lock";
+/// The file that is locked by the command that writes into a folder.
+pub(crate) const LOCK: &str = "lock";
 
 /// Half of the SHA-256 of a chunk.
 type Hash = [u8; 16];

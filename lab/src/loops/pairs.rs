@@ -7,7 +7,7 @@
 use hps_dcpi::collect as dcpi;
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CyclesProbe, StagesProbe};
+use hps_pipeline::core::{CyclesProbe, StagesProbe, Warm};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
 use hps_pipeline::stacks::FunctionStacks;
@@ -43,6 +43,7 @@ macro_rules! other_pairs {
     ($functional:ident, $timed:ident, $sampled:ident) => {
         $functional! {
             NoEditor: GridProbe<false>, PhasedGrid<false>, PhasedGrid<true>, (GridProbe<true>, UniqueAddresses);
+            NoEditor: Warm;
             DiseEngine: NoProbe;
             SoftwareEditor: NoProbe;
         }
@@ -126,6 +127,10 @@ mod absent {
                     }
 
                     fn run(_: &mut ::hps_pipeline::core::EitherCore<Self, $probe>, _: u64) -> Stop {
+                        absent::absent()
+                    }
+
+                    fn go_on(_: &mut ::hps_pipeline::core::EitherCore<Self, $probe>, _: u64) -> Stop {
                         absent::absent()
                     }
 

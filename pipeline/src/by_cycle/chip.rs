@@ -9,6 +9,7 @@ mod page_faults;
 mod scheduler;
 mod selected;
 mod state;
+mod stopped;
 #[cfg(test)]
 mod tests;
 
@@ -136,11 +137,23 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// If no instruction commits for a million cycles: a defect of the model, reported with the
     /// state of the machine.
     pub fn run(&mut self, limit: u64) -> Stop {
+        if limit > 0 {
+            self.plan_turns();
+        }
+        self.go_on(limit)
+    }
+
+    /// Goes on as if the last [run](Self::run) had not stopped, for up to `limit` further instructions: what the operating
+    /// system has to do comes in the cycle that was planned. A run in parts of any length is one run so. Nothing may have
+    /// changed what is due in between; the first part is a run.
+    ///
+    /// # Panics
+    /// Like [`run`](Self::run).
+    pub fn go_on(&mut self, limit: u64) -> Stop {
         let end = self.instructions().saturating_add(limit);
         if limit == 0 {
             return Stop::Limit;
         }
-        self.plan_turns();
         let stop = loop {
             let process = &mut self.processors[self.turn].context.process;
             if process.os.is_out_of_time() {

@@ -81,6 +81,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.process.thread.hart.disepc = self.resume;
     }
 
+    /// Empties the pipeline at the boundary of the last committed instruction, and lets fetch go on at another address.
+    pub fn go_on_at(&mut self, core: &mut Resources, pc: u64) {
+        self.drain_to_boundary(core);
+        self.resume = DisePc::NONE;
+        self.fetch.redirect(pc, Cause::Serialize, core.now);
+        self.process.thread.hart.pc = pc;
+        self.process.thread.hart.disepc = DisePc::NONE;
+    }
+
     pub(super) fn empty_pipeline(&mut self, core: &mut Resources) {
         if !self.rob.is_empty() {
             self.restart_from(core, self.rob.head, Cause::Serialize);

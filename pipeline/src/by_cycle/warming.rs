@@ -12,6 +12,8 @@ use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::memory::ReadOnly;
 use hps_sim_core::probe::{Probe, Retired};
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::MachineConfig;
 use crate::memsys::MemorySystem;
 use crate::model::{MemoryDependence, branch_kind};
@@ -40,13 +42,15 @@ pub type WarmEvents = [u64; WARM_EVENTS];
 
 /// How often a wrong path that has brought no line into the data cache is tried again: half as often each
 /// time, since most never do.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Patience {
     /// How many times it is still left out.
     skip: u8,
     /// How many times it was left out the last time.
     skipped: u8,
 }
+
+hps_sim_core::save_values!(Patience);
 
 impl Patience {
     const MOST: u8 = 15;
@@ -90,8 +94,15 @@ pub struct Warm {
     line: u64,
 }
 
+hps_sim_core::save_state! {
+    Warm {
+        memory, branches, mispredicts, wrong_path_pc, isa: skip, decoded: skip, patience, scratch: skip, memdep,
+        line_shift: skip, from, line,
+    }
+}
+
 /// State that instructions leave in a core and its memory when none of them is in flight any more.
-pub(super) struct Past {
+pub(crate) struct Past {
     pub memory: MemorySystem,
     pub branches: BranchUnit,
     pub memdep: MemoryDependence,
@@ -110,6 +121,16 @@ impl Warm {
     #[must_use]
     pub fn new(config: &MachineConfig, isa: Isa, pc: u64) -> Self {
         let memory = MemorySystem::new(&config.memory.in_cycles_of(config.clock_mhz));
+        Warm::with(config, memory, isa, pc)
+    }
+
+    /// The state of an instruction-driven core that a program at `pc` has not used yet.
+    #[must_use]
+    pub fn by_instruction(config: &MachineConfig, isa: Isa, pc: u64) -> Self {
+        Warm::with(config, MemorySystem::out_of_order(&config.memory), isa, pc)
+    }
+
+    fn with(config: &MachineConfig, memory: MemorySystem, isa: Isa, pc: u64) -> Self {
         Warm {
             from: pc,
             line: u64::MAX,
@@ -127,7 +148,7 @@ impl Warm {
     }
 
     /// The past of a core that begins with this state.
-    pub(super) fn past(&self) -> Past {
+    pub(crate) fn past(&self) -> Past {
         let mut past = Past {
             memory: self.memory.clone(),
             branches: self.branches.clone(),

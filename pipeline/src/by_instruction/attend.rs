@@ -20,6 +20,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Runs until `limit` further instructions of the program have committed, or until it ends.
     pub fn run(&mut self, limit: u64) -> Stop {
+        self.attend_at = 0;
+        self.go_on(limit)
+    }
+
+    /// Goes on as if the last [run](Self::run) had not stopped, for up to `limit` further instructions: what the operating
+    /// system has to do comes behind the instruction that was planned. A run in parts of any length is one run so.
+    pub fn go_on(&mut self, limit: u64) -> Stop {
         let end = self.committed().program.saturating_add(limit);
         if limit == 0 {
             return Stop::Limit;
@@ -28,15 +35,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if self.process.os.is_out_of_time() {
                 return Stop::Fault(Trap::stopped(self.process.thread.hart.pc));
             }
-            let slice = self.process.os.instructions_in_time(TIME_SLICE);
-            let slice = slice.min(self.instructions_to_attention());
-            let until = self.committed().program.saturating_add(slice).min(end);
-            match self.run_until(until) {
+            let now = self.committed().program;
+            if self.attend_at != 0
+                && now >= self.attend_at
+                && let Some(stop) = self.attend()
+            {
+                return stop;
+            }
+            if now >= self.attend_at {
+                let slice = self.process.os.instructions_in_time(TIME_SLICE);
+                let slice = slice.min(self.instructions_to_attention());
+                self.attend_at = self.committed().program.saturating_add(slice);
+            }
+            match self.run_until(self.attend_at.min(end)) {
                 Stop::Limit if self.committed().program < end => {}
                 stop => return stop,
-            }
-            if let Some(stop) = self.attend() {
-                return stop;
             }
         }
     }

@@ -70,6 +70,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             stored: self.stored,
             halted: self.halted,
             code_changes: self.code_changes,
+            attend_at: self.attend_at,
             stop: self.stop,
             lines: self.lines.clone(),
         })

@@ -297,6 +297,9 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     halted: Option<i32>,
     /// Whether executable code may have changed.
     code_changes: bool,
+    /// Instructions behind which the operating system is asked next; 0 where a run begins, 1 behind a call that may have
+    /// changed what is due.
+    attend_at: u64,
     /// Why the run ends, if it does.
     stop: Option<Stop>,
     lines: Lines,
@@ -419,12 +422,28 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             stored: 0,
             halted: None,
             code_changes: false,
+            attend_at: 0,
             stop: None,
             lines: Lines::none(),
             params,
             process,
         };
         core.flows_from = core.flows_at_first();
+        Ok(core)
+    }
+
+    /// A core whose memory system, [out of order](MemorySystem::out_of_order), and predictors earlier instructions have
+    /// used, of which none is in flight any more.
+    ///
+    /// # Errors
+    /// The errors of [`with`](Self::with).
+    pub(crate) fn with_past(
+        config: &MachineConfig,
+        (process, editor, probe): (Process, E, P),
+        (memory, branches, memdep): (MemorySystem, BranchUnit, MemoryDependence),
+    ) -> Result<Self, NotDriven> {
+        let mut core = DrivenCore::with(config, process, editor, probe)?;
+        (core.memory, core.branches, core.memdep) = (memory, branches, memdep);
         Ok(core)
     }
 

@@ -71,6 +71,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if what == Alone::Syscall && self.process.os.has_deadline() {
             // When the operating system is to be asked again may have changed.
             self.stop = Some(Stop::Limit);
+            self.attend_at = 1;
         }
         done.then
     }

@@ -18,7 +18,7 @@ hps_sim_core::save_state! {
         told_dispatch, position, loads, loads_committed, commits, results, issues, registers,
         waiting, fp_waiting, full, stores, parked, walk, episodes: list, depth, stay, fp_stay,
         limit, window_end, loads_end, memory_left, address_operation: skip, wrong_path_stores,
-        stored, halted, code_changes, stop, lines,
+        stored, halted, code_changes, attend_at, stop, lines,
     }
 }
 

@@ -427,6 +427,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.process.thread.hart.disepc = restart.disepc;
     }
 
+    /// Empties the pipeline at the boundary of the last committed instruction, and lets fetch go on at another address.
+    pub fn go_on_at(&mut self, pc: u64) {
+        self.drain_to_boundary();
+        let cycle = self.last_commit().max(1);
+        self.fetch.redirect(pc, Cause::Serialize, cycle);
+        self.process.thread.hart.pc = pc;
+        self.process.thread.hart.disepc = DisePc::NONE;
+    }
+
     /// Sets a DISE register from outside, between two instructions of the program.
     pub fn set_dise_register(&mut self, register: u8, value: u64) {
         self.drain_to_boundary();

@@ -84,7 +84,7 @@ impl MachineConfig {
     /// [`ConfigError::Impossible`] for values that no machine can have, all of them at once;
     /// [`ConfigError::UnknownPreset`] is turned into an impossible value of `base`.
     pub fn from_ron(text: &str, file_name: &str) -> Result<Self, ConfigError> {
-        let mut patch: MachinePatch = dialect()
+        let patch: MachinePatch = dialect()
             .from_str(text)
             .map_err(|error| syntax(text, file_name, &error))?;
         let mut config = match patch.base.0.as_deref() {
@@ -98,14 +98,34 @@ impl MachineConfig {
                     stem.to_string_lossy().into_owned()
                 });
         }
+        config.differ(patch, text, file_name)
+    }
+
+    /// This machine with the differences that a text gives, in which `base` says nothing. `source_name` is for messages.
+    ///
+    /// # Errors
+    /// [`ConfigError::Syntax`] and [`ConfigError::Impossible`], as [`from_ron`](Self::from_ron).
+    pub fn changed(&self, text: &str, source_name: &str) -> Result<Self, ConfigError> {
+        let patch: MachinePatch = dialect()
+            .from_str(text)
+            .map_err(|error| syntax(text, source_name, &error))?;
+        self.clone().differ(patch, text, source_name)
+    }
+
+    /// The machine with differences that stand in a text.
+    fn differ(
+        mut self,
+        mut patch: MachinePatch,
+        text: &str,
+        name: &str,
+    ) -> Result<Self, ConfigError> {
         let little = std::mem::take(&mut patch.little);
-        config.apply(patch);
-        config.apply_little(little);
-        let violations = config.violations();
-        if violations.is_empty() {
-            Ok(config)
-        } else {
-            Err(place_in(text, file_name, violations))
+        self.apply(patch);
+        self.apply_little(little);
+        let violations = self.violations();
+        match violations.is_empty() {
+            true => Ok(self),
+            false => Err(place_in(text, name, violations)),
         }
     }
 

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::stats::events;
+
 /// log2 of the places for evicted lines: an access comes late by the instructions in flight at most.
 const PLACE_BITS: u32 = 10;
 
@@ -17,31 +19,22 @@ fn place_of(line: u64) -> usize {
     (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - PLACE_BITS)) as usize
 }
 
-/// Effects of accesses out of order of time; all zero where accesses come in order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DisorderStats {
-    /// Misses of level 1 on lines that accesses of later cycles had evicted: in order of time they would have hit, or waited
-    /// for a line on its way.
-    pub early_eviction_events: u64,
-    /// Cycles that these misses took beyond a hit.
-    pub early_eviction_cycles: u64,
-    /// Misses of a level that got a register though all were taken at some time before their line was there.
-    pub crowded_events: u64,
-    /// Cycles for which these misses held their registers.
-    pub crowded_cycles: u64,
+events! {
+    /// Effects of accesses out of order of time; all zero where accesses come in order.
+    DisorderStats {
+        /// Misses of level 1 on lines that accesses of later cycles had evicted: in order of time they would have hit, or waited
+        /// for a line on its way.
+        early_eviction_events,
+        /// Cycles that these misses took beyond a hit.
+        early_eviction_cycles,
+        /// Misses of a level that got a register though all were taken at some time before their line was there.
+        crowded_events,
+        /// Cycles for which these misses held their registers.
+        crowded_cycles,
+    }
 }
 
 hps_sim_core::save_values!(DisorderStats);
-
-impl DisorderStats {
-    /// Adds what another cache has met.
-    pub(super) fn add(&mut self, other: &DisorderStats) {
-        self.early_eviction_events += other.early_eviction_events;
-        self.early_eviction_cycles += other.early_eviction_cycles;
-        self.crowded_events += other.crowded_events;
-        self.crowded_cycles += other.crowded_cycles;
-    }
-}
 
 /// Lines that a cache has evicted, and when.
 #[derive(Clone, Debug)]

@@ -5,99 +5,134 @@ use serde::{Deserialize, Serialize};
 
 use super::{DisorderStats, PrivateMemory};
 
-/// Events of one cache. An access that has to be tried again counts once, when it is accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CacheStats {
-    /// Reads: fetches, loads; for the level 2 cache the requests of the level 1 caches.
-    pub read_access_events: u64,
-    /// Reads that asked the next level for their line.
-    pub read_miss_events: u64,
-    /// Reads that found their line on its way.
-    pub read_merge_events: u64,
-    /// Writes: stores; for the level 2 cache the write-backs of the level 1 data cache.
-    pub write_access_events: u64,
-    /// Writes that asked the next level for their line (of a write-through cache: that did not find
-    /// it); for the level 2 and 3 caches the write-backs that they do not hold and hand on.
-    pub write_miss_events: u64,
-    /// Writes that found their line on its way.
-    pub write_merge_events: u64,
-    /// Lines brought in.
-    pub fill_events: u64,
-    /// Changed lines written to the next level when they made room.
-    pub write_back_events: u64,
-    /// Accesses refused because every MSHR, or every way of the set, waits for a line.
-    pub mshr_full_events: u64,
-    /// Accesses refused because every port is taken in that cycle.
-    pub port_busy_events: u64,
+/// Declares counters of events: the struct, its sum and its difference.
+macro_rules! events {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct $name {
+            $($(#[$doc])* pub $field: u64,)+
+        }
+
+        impl $name {
+            /// Adds what others have counted.
+            pub(super) fn add(&mut self, other: &$name) {
+                $(self.$field += other.$field;)+
+            }
+
+            /// The counters of a part of a run that stands for so many times as much.
+            pub(super) fn scaled(&self, factor: f64) -> $name {
+                $name { $($field: (self.$field as f64 * factor).round() as u64,)+ }
+            }
+
+            /// Counts since an earlier state of these counters.
+            pub(super) fn since(&self, earlier: &$name) -> $name {
+                $name { $($field: self.$field - earlier.$field,)+ }
+            }
+        }
+    };
+}
+pub(super) use events;
+
+events! {
+    /// Events of one cache. An access that has to be tried again counts once, when it is accepted.
+    CacheStats {
+        /// Reads: fetches, loads; for the level 2 cache the requests of the level 1 caches.
+        read_access_events,
+        /// Reads that asked the next level for their line.
+        read_miss_events,
+        /// Reads that found their line on its way.
+        read_merge_events,
+        /// Writes: stores; for the level 2 cache the write-backs of the level 1 data cache.
+        write_access_events,
+        /// Writes that asked the next level for their line (of a write-through cache: that did not find
+        /// it); for the level 2 and 3 caches the write-backs that they do not hold and hand on.
+        write_miss_events,
+        /// Writes that found their line on its way.
+        write_merge_events,
+        /// Lines brought in.
+        fill_events,
+        /// Changed lines written to the next level when they made room.
+        write_back_events,
+        /// Accesses refused because every MSHR, or every way of the set, waits for a line.
+        mshr_full_events,
+        /// Accesses refused because every port is taken in that cycle.
+        port_busy_events,
+    }
 }
 
-/// Events of one TLB.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TlbStats {
-    /// Translations, those of accesses that the cache then refused included.
-    pub access_events: u64,
-    /// Translations that it did not hold.
-    pub miss_events: u64,
-    /// Translations that waited for a walk that another one had begun.
-    pub merge_events: u64,
-    /// Accesses refused because too many walks were under way.
-    pub walks_full_events: u64,
+events! {
+    /// Events of one TLB.
+    TlbStats {
+        /// Translations, those of accesses that the cache then refused included.
+        access_events,
+        /// Translations that it did not hold.
+        miss_events,
+        /// Translations that waited for a walk that another one had begun.
+        merge_events,
+        /// Accesses refused because too many walks were under way.
+        walks_full_events,
+    }
 }
 
-/// Events of the write buffer of a write-through data cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WriteBufferStats {
-    /// Stores, those that joined an entry included. A store across two blocks counts twice.
-    pub store_events: u64,
-    /// Stores that joined an entry.
-    pub merge_events: u64,
-    /// Entries sent to the level 2 cache.
-    pub send_events: u64,
-    /// Entries sent since a read needed them.
-    pub read_conflict_events: u64,
-    /// Stores refused because every entry is taken.
-    pub full_events: u64,
+events! {
+    /// Events of the write buffer of a write-through data cache.
+    WriteBufferStats {
+        /// Stores, those that joined an entry included. A store across two blocks counts twice.
+        store_events,
+        /// Stores that joined an entry.
+        merge_events,
+        /// Entries sent to the level 2 cache.
+        send_events,
+        /// Entries sent since a read needed them.
+        read_conflict_events,
+        /// Stores refused because every entry is taken.
+        full_events,
+    }
 }
 
-/// Lines that the prefetcher of the level 1 data cache brings. A line is used, lost, or neither yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PrefetchStats {
-    /// Lines that it has brought, or that are on their way.
-    pub issue_events: u64,
-    /// Used ones among them.
-    pub use_events: u64,
-    /// Lines among them that were still on their way then.
-    pub late_events: u64,
-    /// Lines that made room before anything had used them.
-    pub waste_events: u64,
-    /// Lines that it wanted for which there was no MSHR or no way.
-    pub refused_events: u64,
+events! {
+    /// Lines that the prefetcher of the level 1 data cache brings. A line is used, lost, or neither yet.
+    PrefetchStats {
+        /// Lines that it has brought, or that are on their way.
+        issue_events,
+        /// Used ones among them.
+        use_events,
+        /// Lines among them that were still on their way then.
+        late_events,
+        /// Lines that made room before anything had used them.
+        waste_events,
+        /// Lines that it wanted for which there was no MSHR or no way.
+        refused_events,
+    }
 }
 
-/// Traffic of one bus.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BusStats {
-    /// Bytes moved, in both directions.
-    pub data_bytes: u64,
-    /// Cycles in which data moved.
-    pub busy_cycles: u64,
+events! {
+    /// Traffic of one bus.
+    BusStats {
+        /// Bytes moved, in both directions.
+        data_bytes,
+        /// Cycles in which data moved.
+        busy_cycles,
+    }
 }
 
-/// Costs of coherence to one of several cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CoherenceStats {
-    /// Writes to a line that it shared, for which it had to ask.
-    pub upgrade_events: u64,
-    /// Lines that another core sent, as it had them exclusively.
-    pub transfer_events: u64,
-    /// Lines among them that the other core had changed.
-    pub changed_transfer_events: u64,
-    /// Lines that it lost, since another core writes them.
-    pub invalidation_events: u64,
-    /// Lines that it may only read any more, since another core reads them.
-    pub downgrade_events: u64,
-    /// Cycles that its requests waited for earlier transfers of their lines.
-    pub queue_cycles: u64,
+events! {
+    /// Costs of coherence to one of several cores.
+    CoherenceStats {
+        /// Writes to a line that it shared, for which it had to ask.
+        upgrade_events,
+        /// Lines that another core sent, as it had them exclusively.
+        transfer_events,
+        /// Lines among them that the other core had changed.
+        changed_transfer_events,
+        /// Lines that it lost, since another core writes them.
+        invalidation_events,
+        /// Lines that it may only read any more, since another core reads them.
+        downgrade_events,
+        /// Cycles that its requests waited for earlier transfers of their lines.
+        queue_cycles,
+    }
 }
 
 hps_sim_core::save_values!(
@@ -110,7 +145,7 @@ hps_sim_core::save_values!(
 );
 
 /// Everything that the memory system counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryStats {
     /// Level 1 instruction cache.
     pub l1i: CacheStats,
@@ -142,82 +177,65 @@ pub struct MemoryStats {
     pub disorder: DisorderStats,
 }
 
+/// Adds parts of other counters.
 macro_rules! add {
-    ($mine:expr, $theirs:expr, $($field:ident),+) => {
-        $( $mine.$field += $theirs.$field; )+
+    ($mine:expr, $theirs:expr; $($part:ident),+) => {
+        $( $mine.$part.add(&$theirs.$part); )+
     };
-}
-
-impl CacheStats {
-    fn add(&mut self, other: &CacheStats) {
-        add!(
-            self,
-            other,
-            read_access_events,
-            read_miss_events,
-            read_merge_events,
-            write_access_events,
-            write_miss_events,
-            write_merge_events,
-            fill_events,
-            write_back_events,
-            mshr_full_events,
-            port_busy_events
-        );
-    }
-}
-
-impl TlbStats {
-    fn add(&mut self, other: &TlbStats) {
-        add!(
-            self,
-            other,
-            access_events,
-            miss_events,
-            merge_events,
-            walks_full_events
-        );
-    }
 }
 
 impl MemoryStats {
     /// Adds what another core of the same chip has counted of its own; what lies behind counts for all cores already.
     pub fn add_core(&mut self, other: &MemoryStats) {
-        self.l1i.add(&other.l1i);
-        self.l1d.add(&other.l1d);
-        self.l2.add(&other.l2);
-        self.itlb.add(&other.itlb);
-        self.dtlb.add(&other.dtlb);
-        self.l2_tlb.add(&other.l2_tlb);
-        add!(
-            self.write_buffer,
-            other.write_buffer,
-            store_events,
-            merge_events,
-            send_events,
-            read_conflict_events,
-            full_events
-        );
-        add!(self.l1_l2_bus, other.l1_l2_bus, data_bytes, busy_cycles);
-        add!(
-            self.coherence,
-            other.coherence,
-            upgrade_events,
-            transfer_events,
-            changed_transfer_events,
-            invalidation_events,
-            downgrade_events,
-            queue_cycles
-        );
-        add!(
-            self.prefetch,
-            other.prefetch,
-            issue_events,
-            use_events,
-            late_events,
-            waste_events,
-            refused_events
-        );
+        add!(self, other; l1i, l1d, l2, itlb, dtlb, l2_tlb, write_buffer, l1_l2_bus, coherence, prefetch);
+    }
+
+    /// Adds what another part of the run has counted.
+    pub fn add(&mut self, other: &MemoryStats) {
+        self.add_core(other);
+        add!(self, other; l3, l3_bus, memory_bus, disorder);
+    }
+
+    /// Counts since an earlier state of these counters.
+    #[must_use]
+    pub fn since(&self, earlier: &MemoryStats) -> MemoryStats {
+        MemoryStats {
+            l1i: self.l1i.since(&earlier.l1i),
+            l1d: self.l1d.since(&earlier.l1d),
+            l2: self.l2.since(&earlier.l2),
+            l3: self.l3.since(&earlier.l3),
+            write_buffer: self.write_buffer.since(&earlier.write_buffer),
+            itlb: self.itlb.since(&earlier.itlb),
+            dtlb: self.dtlb.since(&earlier.dtlb),
+            l2_tlb: self.l2_tlb.since(&earlier.l2_tlb),
+            l1_l2_bus: self.l1_l2_bus.since(&earlier.l1_l2_bus),
+            l3_bus: self.l3_bus.since(&earlier.l3_bus),
+            memory_bus: self.memory_bus.since(&earlier.memory_bus),
+            coherence: self.coherence.since(&earlier.coherence),
+            prefetch: self.prefetch.since(&earlier.prefetch),
+            disorder: self.disorder.since(&earlier.disorder),
+        }
+    }
+
+    /// The counters of a part of a run that stands for so many times as much.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> MemoryStats {
+        MemoryStats {
+            l1i: self.l1i.scaled(factor),
+            l1d: self.l1d.scaled(factor),
+            l2: self.l2.scaled(factor),
+            l3: self.l3.scaled(factor),
+            write_buffer: self.write_buffer.scaled(factor),
+            itlb: self.itlb.scaled(factor),
+            dtlb: self.dtlb.scaled(factor),
+            l2_tlb: self.l2_tlb.scaled(factor),
+            l1_l2_bus: self.l1_l2_bus.scaled(factor),
+            l3_bus: self.l3_bus.scaled(factor),
+            memory_bus: self.memory_bus.scaled(factor),
+            coherence: self.coherence.scaled(factor),
+            prefetch: self.prefetch.scaled(factor),
+            disorder: self.disorder.scaled(factor),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod blame;
 mod cpi;
 mod dyn_probe;
 mod finished;
+mod flight;
 mod in_order;
 pub(crate) mod kind;
 mod memdep;
@@ -24,6 +25,7 @@ pub(crate) use blame::{Standing, Walk, cause_of_fetch, cause_of_load, owner_of};
 pub use cpi::{Cause, CpiStack};
 pub use dyn_probe::{CyclesProbe, DynProbe, StagesProbe};
 pub use finished::{Counted, Finished};
+pub use flight::{Flight, InFlight};
 pub use in_order::{IssueStall, Pipe};
 pub(crate) use memdep::{MemoryDependence, Wait};
 pub use observe::{

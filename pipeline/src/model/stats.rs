@@ -25,6 +25,23 @@ macro_rules! counters {
                 $(self.$field += other.$field;)+
                 self.cycles = cycles;
             }
+
+            /// Adds the counters of another part of the run.
+            pub fn add(&mut self, other: &$name) {
+                $(self.$field += other.$field;)+
+            }
+
+            /// The counters of a part of a run that stands for so many times as much.
+            #[must_use]
+            pub fn scaled(&self, factor: f64) -> $name {
+                $name { $($field: (self.$field as f64 * factor).round() as u64,)+ }
+            }
+
+            /// Counts since an earlier state of these counters.
+            #[must_use]
+            pub fn since(&self, earlier: &$name) -> $name {
+                $name { $($field: self.$field - earlier.$field,)+ }
+            }
         }
     };
 }

@@ -54,7 +54,7 @@ pub fn write_callgraphs2015(
                 contexts(isa, found)?,
             ]);
         }
-        Ok(chapters)
+        Ok(chapters.into())
     })
 }
 

@@ -55,7 +55,7 @@ pub fn write_dcpi(
         for (isa, data) in measured {
             chapters.extend(of_isa(isa, data)?);
         }
-        Ok(chapters)
+        Ok(chapters.into())
     })
 }
 

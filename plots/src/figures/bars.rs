@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::layout::{self, Entry, Swatch};
 use crate::PlotError;
-use crate::axis::{Axis, Frame, Rect};
+use crate::axis::{Axis, Frame, Rect, plain};
 use crate::canvas::{Canvas, Type};
 use crate::figure::Figure;
 use crate::style::{self, Rgb};
@@ -107,7 +107,7 @@ fn draw_panel(
     let frame = Frame::draw(canvas, outer, &panel.title, &x, &panel.y);
     let slot = 0.84 / bars.len().max(1) as f64;
     for (group, values) in panel.values.iter().enumerate() {
-        for (bar, (value, (_, color))) in values.iter().zip(bars).enumerate() {
+        for (bar, (value, (name, color))) in values.iter().zip(bars).enumerate() {
             let start = group as f64 + 0.08 + bar as f64 * slot;
             let (left, zero) = frame.at(start, 0.0);
             let (right, _) = frame.at(start + slot, 0.0);
@@ -128,6 +128,8 @@ fn draw_panel(
                 (right - air, end.max(zero)),
                 *color,
             );
+            let says = format!("{}, {name}: {}", panel.groups[group], plain(*value));
+            canvas.says((left, frame.area.top), (right, frame.area.bottom), &says);
             if let Some((low, high)) = whiskers(group, bar) {
                 let middle = (left + right) / 2.0;
                 let [low, high] = [low, high].map(|v| frame.at(start, v).1);

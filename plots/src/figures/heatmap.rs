@@ -124,6 +124,12 @@ fn draw_cells(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high
                 middle,
                 Type::new(size).color(style::text_on(color)).centered(),
             );
+            let (row, column) = (&map.rows[r], &map.columns[c]);
+            let says = format!(
+                "{} {row}, {} {column}: {text} {}",
+                map.row_label, map.column_label, map.unit
+            );
+            canvas.says(from, to, &says);
         }
     }
 }

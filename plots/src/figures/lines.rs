@@ -110,7 +110,8 @@ fn draw_series(
     if points.len() > 1 {
         canvas.path(&points, color, 5);
     }
-    for &point in &points {
-        canvas.marker(style::marker(index), point, 10.0, color);
+    for (&point, &(x, y)) in points.iter().zip(&series.points) {
+        let says = format!("{}: {}", series.label, frame.words(x, y));
+        canvas.point(style::marker(index), point, (10.0, color), &says);
     }
 }

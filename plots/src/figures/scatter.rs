@@ -86,8 +86,9 @@ fn draw_curves(canvas: &mut Canvas<'_>, chart: &Scatter, frame: &Frame) {
             canvas.path(&path, color, 5);
             trace(&path, 12.0, &mut ink);
         }
-        for (&at, (_, _, name)) in points.iter().zip(&curve.points) {
-            canvas.marker(style::marker(curve.category), at, 11.0, color);
+        for (&at, (x, y, name)) in points.iter().zip(&curve.points) {
+            let says = format!("{}, {name}: {}", curve.label, frame.words(*x, *y));
+            canvas.point(style::marker(curve.category), at, (11.0, color), &says);
             ink.push((at, 80.0));
             if !name.is_empty() {
                 names.push((at, name.as_str()));

@@ -10,7 +10,8 @@ use super::shim_data::{list, text};
 use super::{shim_measured, shim_observed};
 use crate::PlotError;
 use crate::figure::Figure;
-use crate::html::{STYLE, escape};
+use crate::html::escape;
+use crate::page::{foot, head};
 use crate::report::write_whole;
 
 /// A picture with the name of its files.
@@ -95,14 +96,7 @@ fn title(result: &Value) -> String {
 }
 
 fn page(result: &Value, title: &str, summary: &str, figures: &[ShimFigure]) -> String {
-    let title = escape(title);
-    let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"HPS Lab\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n"
-    );
+    let mut html = head(title);
     for note in list(result, "notes").iter().filter_map(Value::as_str) {
         let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note));
     }
@@ -122,10 +116,9 @@ fn page(result: &Value, title: &str, summary: &str, figures: &[ShimFigure]) -> S
     let version = escape(text(result, "version"));
     let _ = writeln!(
         html,
-        "</div>\n<p>All numbers: <a href=\"result.json\">result.json</a>. Written by hps {version}.</p>\n\
-         </main>\n</body>\n</html>"
+        "</div>\n<p>All numbers: <a href=\"result.json\">result.json</a>. Written by hps {version}.</p>"
     );
-    html
+    html + &foot()
 }
 
 #[cfg(test)]

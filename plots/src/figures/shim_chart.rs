@@ -139,7 +139,8 @@ fn draw(canvas: &mut Canvas<'_>, frame: &Frame, curve: &Curve, index: usize) {
                 canvas.line((at.0 - 9.0, end), (at.0 + 9.0, end), color, 3);
             }
         }
-        canvas.marker(marker(curve.look, index), at, 10.0, color);
+        let says = format!("{}: {}", curve.label, frame.words(x, y));
+        canvas.point(marker(curve.look, index), at, (10.0, color), &says);
     }
 }
 

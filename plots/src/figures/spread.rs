@@ -105,7 +105,9 @@ fn draw_curves(canvas: &mut Canvas<'_>, frame: &Frame, curves: &[SpreadCurve]) {
         trace(&path, 12.0, &mut ink);
         let means: Vec<(f64, f64)> = values.iter().map(|&(x, y)| frame.at(x, y)).collect();
         for (&at, point) in means.iter().zip(&curve.points) {
-            canvas.marker(style::marker(category), at, 11.0, color);
+            let (x, y) = (point.overhead.mean, point.accuracy.mean);
+            let says = format!("{}, {}: {}", curve.label, point.name, frame.words(x, y));
+            canvas.point(style::marker(category), at, (11.0, color), &says);
             ink.push((at, 80.0));
             if category == 0 {
                 names.push((at, point.name.as_str()));

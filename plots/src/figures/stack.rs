@@ -106,6 +106,11 @@ fn draw_bars(
             // A thin gap keeps neighbours apart where their colours are close.
             let gap = if to - from > 6.0 { 2.0 } else { 0.0 };
             canvas.rect((from, upper), (to - gap, lower), color);
+            canvas.says(
+                (from, upper),
+                (to, lower),
+                &format!("{label}, {part}: {}", plain(*value)),
+            );
             // The only part is the sum, which stands at the bar's end.
             let text = format!("{value:.2}");
             if names.len() > 1 && text_width(&text, style::TICK * 0.9, false) + 10.0 < to - from {

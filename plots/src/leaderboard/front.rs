@@ -161,7 +161,14 @@ fn draw(canvas: &mut Canvas<'_>, frame: &Frame, groups: &[Group]) {
     for (category, group) in groups.iter().enumerate() {
         for spot in &group.spots {
             let at = frame.at(spot.x, spot.y);
-            canvas.marker(style::marker(category), at, 11.0, style::category(category));
+            let says = format!(
+                "{}, {}: {}",
+                spot.name,
+                group.label,
+                frame.words(spot.x, spot.y)
+            );
+            let look = (11.0, style::category(category));
+            canvas.point(style::marker(category), at, look, &says);
             ink.push((at, 80.0));
             names.push((at, spot.name.as_str()));
         }

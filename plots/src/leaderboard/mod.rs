@@ -1,5 +1,6 @@
 //! The leaderboard as a report: accuracy against overhead, errors by level, errors by program.
 
+mod answer;
 mod front;
 mod tables;
 mod worth;
@@ -16,7 +17,7 @@ use crate::figure::Figure;
 use crate::figures::{BarChart, BarPanel, HeatMap, Whiskers, grouped_bars_with, heat_map};
 use crate::html::ReportInfo;
 use crate::report::ReportFiles;
-use crate::reproduction::{Words, write_measured};
+use crate::reproduction::{Answered, Words, write_measured};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -45,14 +46,15 @@ pub fn write_leaderboard(
     info: &ReportInfo,
 ) -> Result<ReportFiles, PlotError> {
     write_measured(dir, records, None, (info, &WORDS), || {
-        let mut chapters = Vec::new();
+        let (mut chapters, mut answers) = (Vec::new(), Vec::new());
         for board in board(records, budget) {
+            answers.extend(answer::of(&board));
             chapters.extend(board_chapters(&board, budget)?);
         }
         for worth in compiled::worth(records) {
             chapters.push(worth::chapter(&worth)?);
         }
-        Ok(chapters)
+        Ok(Answered { chapters, answers })
     })
 }
 

@@ -152,7 +152,9 @@ fn draw(
     for (x, gain, name) in spots {
         let at = frame.at(*x, percent(gain));
         let category = usize::from(!is_profiler(name));
-        canvas.marker(style::marker(category), at, 11.0, style::category(category));
+        let says = format!("{name}: {}", frame.words(*x, percent(gain)));
+        let look = (11.0, style::category(category));
+        canvas.point(style::marker(category), at, look, &says);
         ink.push((at, 80.0));
         names.push((at, *name));
     }

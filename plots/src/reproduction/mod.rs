@@ -1,6 +1,5 @@
 //! The HPS paper's evaluation as one report: its figures, its claims, and what it left open.
 
-mod csv;
 mod figure6;
 mod figure7;
 mod page;
@@ -11,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hps_experiments::claims::{Claim, Section, claims};
-use hps_experiments::{Outcome, Row, UnitRecord};
+use hps_experiments::{Outcome, Row, UnitRecord, answer_lines, answers, frames};
 
 use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
@@ -19,7 +18,8 @@ use crate::dataset::group;
 use crate::figure::Figure;
 use crate::figures::study_chapters;
 use crate::html::ReportInfo;
-use crate::report::{ReportFiles, write_pictures, write_whole};
+use crate::page::class_of;
+use crate::report::{ReportFiles, write_csv, write_pictures, write_whole};
 use crate::table::one_line;
 
 pub(crate) use page::Words;
@@ -49,28 +49,39 @@ pub fn write_reproduction(
     fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
     let claims = claims(&outcome.rows, &outcome.records);
     let measurements = dir.join("measurements.csv");
-    write_whole(
-        &measurements,
-        csv::measurements(&outcome.records)?.as_bytes(),
-    )?;
-    write_whole(
-        &dir.join("figure7.csv"),
-        csv::bars(&outcome.records)?.as_bytes(),
-    )?;
-    write_whole(&dir.join("claims.csv"), csv::claims(&claims)?.as_bytes())?;
-    write_whole(
-        &dir.join("results.csv"),
-        crate::to_csv(&outcome.rows)?.as_bytes(),
-    )?;
+    write_csv(&measurements, &frames::measurements(&outcome.records))?;
+    let bars = hps_experiments::figure7::bars(&outcome.records);
+    write_csv(&dir.join("figure7.csv"), &frames::bars(&bars))?;
+    write_csv(&dir.join("claims.csv"), &frames::claims(&claims))?;
+    write_csv(&dir.join("results.csv"), &frames::points(&outcome.rows))?;
     let chapters = chapters(outcome, &claims)?;
     let report = ChapterReport {
         chapters: &chapters,
+        claims: &claims,
+        answers: &answer_lines(&answers(&outcome.rows)),
         conditions: &conditions(&outcome.rows, &outcome.records),
         failures: &outcome.failures(),
         info,
         words: &page::HPS_2005,
     };
     report.write(dir, measurements)
+}
+
+/// The chapters of a report, and what it answers.
+#[derive(Default)]
+pub(crate) struct Answered {
+    pub chapters: Vec<Chapter>,
+    /// Of what, and the answer.
+    pub answers: Vec<(String, String)>,
+}
+
+impl From<Vec<Chapter>> for Answered {
+    fn from(chapters: Vec<Chapter>) -> Self {
+        Answered {
+            chapters,
+            ..Answered::default()
+        }
+    }
 }
 
 /// Writes the report of measurements: `measurements.csv`, `claims.csv` if they are held against claims, then the
@@ -80,20 +91,23 @@ pub(crate) fn write_measured(
     records: &[UnitRecord],
     claims: Option<&[Claim]>,
     (info, words): (&ReportInfo, &Words),
-    chapters: impl FnOnce() -> Result<Vec<Chapter>, PlotError>,
+    chapters: impl FnOnce() -> Result<Answered, PlotError>,
 ) -> Result<ReportFiles, PlotError> {
     if records.is_empty() {
         return Err(PlotError::NoRows);
     }
     fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
     let csv = dir.join("measurements.csv");
-    write_whole(&csv, csv::measurements(records)?.as_bytes())?;
+    write_csv(&csv, &frames::measurements(records))?;
     if let Some(claims) = claims {
-        write_whole(&dir.join("claims.csv"), csv::claims(claims)?.as_bytes())?;
+        write_csv(&dir.join("claims.csv"), &frames::claims(claims))?;
     }
+    let Answered { chapters, answers } = chapters()?;
     let failures = records.iter().filter_map(UnitRecord::failed_unit);
     let report = ChapterReport {
-        chapters: &chapters()?,
+        chapters: &chapters,
+        claims: claims.unwrap_or_default(),
+        answers: &answers,
         conditions: &conditions(&[], records),
         failures: &failures.collect::<Vec<_>>(),
         info,
@@ -105,6 +119,10 @@ pub(crate) fn write_measured(
 /// A report of chapters.
 pub(crate) struct ChapterReport<'a> {
     pub chapters: &'a [Chapter],
+    /// What is tallied at the top.
+    pub claims: &'a [Claim],
+    /// What the page answers, at the top: of what, and the answer.
+    pub answers: &'a [(String, String)],
     pub conditions: &'a Conditions,
     pub failures: &'a [(String, &'a str)],
     pub info: &'a ReportInfo,
@@ -122,23 +140,11 @@ impl ChapterReport<'_> {
             .map(|(name, figure)| (name.as_str(), figure))
             .collect();
         let figures = write_pictures(&folder, &drawn)?;
-        let page = page(
-            self.chapters,
-            self.conditions,
-            self.failures,
-            self.info,
-            self.words,
-        );
+        let page = page(self);
         let html = dir.join("report.html");
         write_whole(&html, page.as_bytes())?;
         Ok(ReportFiles { html, csv, figures })
     }
-}
-
-/// The claims as text for a terminal: a line or two each.
-#[must_use]
-pub fn claims_text(outcome: &Outcome) -> String {
-    text_of(&claims(&outcome.rows, &outcome.records))
 }
 
 /// Claims as text for a terminal: a line or two each.
@@ -244,6 +250,8 @@ pub(crate) fn claims_tables(claims: &[Claim]) -> Vec<ChapterTable> {
                     .to_vec()
             })
             .collect();
+        let of_isa = claims.iter().filter(|c| c.isa == **isa);
+        table.classes = of_isa.map(|c| class_of(&c.verdict)).collect();
         table
     };
     isas.iter().map(table).collect()

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::Conditions;
+use super::{ChapterReport, Conditions};
 use crate::chapter::{Chapter, ChapterTable};
-use crate::html::{ReportInfo, STYLE, escape};
+use crate::html::{ReportInfo, escape};
+use crate::page::{self, foot, head};
 use crate::remarks::{OVERLAP, notes};
 
 /// Texts of a page.
@@ -33,20 +34,18 @@ pub(super) const HPS_2005: Words = Words {
 };
 
 /// The whole page.
-pub(super) fn page(
-    chapters: &[Chapter],
-    conditions: &Conditions,
-    failures: &[(String, &str)],
-    info: &ReportInfo,
-    words: &Words,
-) -> String {
-    let title = escape(&info.title);
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"HPS Lab\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<nav>"
-    );
+pub(super) fn page(report: &ChapterReport<'_>) -> String {
+    let &ChapterReport {
+        chapters,
+        claims,
+        answers,
+        conditions,
+        failures,
+        info,
+        words,
+    } = report;
+    let mut page = head(&info.title);
+    page += "<nav>";
     for chapter in chapters {
         let name = chapter.title.split(':').next().unwrap_or_default();
         let _ = write!(
@@ -58,6 +57,8 @@ pub(super) fn page(
     }
     page +=
         "<a href=\"#conditions\">Conditions</a> <a href=\"#guide\">How to read this</a></nav>\n";
+    page += &page::tally(claims);
+    page += &page::answers(answers);
     paragraph(&mut page, words.introduction);
     if !words.measure.is_empty() {
         paragraph(&mut page, words.measure);
@@ -69,7 +70,7 @@ pub(super) fn page(
     write_failures(&mut page, failures);
     write_conditions(&mut page, conditions, info, words);
     page += words.guide;
-    page += "</main>\n</body>\n</html>\n";
+    page += &foot();
     page
 }
 
@@ -112,7 +113,7 @@ fn write_table(page: &mut String, table: &ChapterTable) {
     } else if !title.is_empty() {
         let _ = writeln!(page, "<h3>{title}</h3>");
     }
-    *page += "<div class=\"wide\"><table class=\"points\"><thead><tr>";
+    *page += "<div class=\"wide\" tabindex=\"0\"><table class=\"points\"><thead><tr>";
     let class = |column: usize| {
         if column < table.words {
             ""
@@ -124,8 +125,11 @@ fn write_table(page: &mut String, table: &ChapterTable) {
         let _ = write!(page, "<th{}>{}</th>", class(column), escape(name));
     }
     *page += "</tr></thead><tbody>\n";
-    for row in &table.rows {
-        *page += "<tr>";
+    for (at, row) in table.rows.iter().enumerate() {
+        match table.classes.get(at) {
+            Some(class) => *page += &format!("<tr class=\"verdict {class}\">"),
+            None => *page += "<tr>",
+        }
         for (column, cell) in row.iter().enumerate() {
             let _ = write!(page, "<td{}>{}</td>", class(column), escape(cell));
         }

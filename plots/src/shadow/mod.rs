@@ -52,7 +52,7 @@ pub fn write_shadow(
             chapters.extend(executed::chapter(isa, data));
             chapters.extend(chip::chapter(isa, data)?);
         }
-        Ok(chapters)
+        Ok(chapters.into())
     })
 }
 

@@ -51,7 +51,7 @@ pub fn write_shim2015(
             chapters.push(pairs(isa, found)?);
             chapters.extend(phases::chapter(isa, found)?);
         }
-        Ok(chapters)
+        Ok(chapters.into())
     })
 }
 

@@ -48,7 +48,7 @@ pub fn write_tip(
         for (isa, data) in boards {
             chapters.extend(of_isa(isa, data)?);
         }
-        Ok(chapters)
+        Ok(chapters.into())
     })
 }
 

@@ -2,7 +2,6 @@
 
 mod figures;
 mod leaderboard;
-mod read;
 mod report;
 mod reproduction;
 mod support;

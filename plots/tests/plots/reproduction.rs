@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use hps_experiments::claims::claims;
 use hps_experiments::{CoreKind, Measurement, Outcome, ProfileKind, UnitRecord, paper_burst};
-use hps_plots::{PlotError, ReportInfo, claims_text, write_reproduction};
+use hps_plots::{PlotError, ReportInfo, text_of, write_reproduction};
 
 use crate::support::{Timed, grid};
 
@@ -109,7 +110,7 @@ fn a_report_holds_what_was_measured_and_judges_it() {
     let first = "one,riscv64,data_stream,plain_dise,1000,1320,13,107,200,,";
     assert!(bars.lines().any(|line| line.starts_with(first)), "{bars}");
     assert_eq!(bars.lines().count(), 1 + 2 * 3 * 2);
-    let claims = claims_text(&outcome);
+    let claims = text_of(&claims(&outcome.rows, &outcome.records));
     for judged in [
         "[confirmed] HPS has no basic overhead",
         "[differs: 0.28 times the published] HPS removes 106",
@@ -133,7 +134,7 @@ fn verdicts_come_from_the_numbers() {
         .iter_mut()
         .find(|r| r.id.contains("hps None counting"));
     counting.expect("a run").measurements[0].value += 1.0;
-    let claims = claims_text(&outcome);
+    let claims = text_of(&claims(&outcome.rows, &outcome.records));
     assert!(
         claims.contains("[differs: up to 1 cycles] HPS has no basic overhead"),
         "{claims}"

@@ -47,7 +47,7 @@ struct Record {
 }
 
 /// Branch records that samples have read from rings.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchRecords {
     /// How often a branch was read, by address and target.
     pub edges: FxHashMap<(u64, u64), u64>,
@@ -139,7 +139,33 @@ impl Policy for Lbr {
 }
 
 impl BranchRecords {
-    /// Adds what was read from the rings of another hardware context.
+    /// Takes away what had been read at an earlier time.
+    pub fn subtract(&mut self, earlier: &BranchRecords) {
+        for (edge, count) in &earlier.edges {
+            if let Some(mine) = self.edges.get_mut(edge) {
+                *mine -= count;
+            }
+        }
+        for (range, (count, cycles)) in &earlier.ranges {
+            if let Some(mine) = self.ranges.get_mut(range) {
+                *mine = (mine.0 - count, mine.1 - cycles);
+            }
+        }
+        self.edges.retain(|_, count| *count > 0);
+        self.ranges.retain(|_, (count, _)| *count > 0);
+    }
+
+    /// Lets what was read stand for so many times as much.
+    pub fn scale(&mut self, factor: f64) {
+        let scale = |count: &mut u64| *count = (*count as f64 * factor).round() as u64;
+        self.edges.values_mut().for_each(scale);
+        for (count, cycles) in self.ranges.values_mut() {
+            scale(count);
+            scale(cycles);
+        }
+    }
+
+    /// Adds what was read from the rings of another hardware context, or in another part of the run.
     pub fn add(&mut self, other: &BranchRecords) {
         for (&edge, count) in &other.edges {
             *self.edges.entry(edge).or_insert(0) += count;

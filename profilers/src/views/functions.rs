@@ -262,7 +262,7 @@ pub fn functions(
     }
     // A call of a part that lies elsewhere is none of the function.
     Walk::new(exact, map, &mut times).all(|entry| map.part(entry).is_none());
-    times.retain(|time| time.inclusive_units > 0);
+    times.retain(|time| time.inclusive_units > 0 || time.own.units() > 0);
     times.sort_unstable_by_key(|time| {
         (
             std::cmp::Reverse(time.own.units()),

@@ -11,11 +11,13 @@ use crate::threaded::{self, From};
 use crate::trap::TrapCause;
 
 /// End of a run of threaded code.
-enum Burnt {
+pub(super) enum Burnt {
     /// The fuel is used up.
     Fuel,
     /// No instruction can be fetched at `hart.pc`.
     Nowhere,
+    /// The block at `hart.pc` is compiled or hot.
+    Entry,
     /// The outer loop is needed.
     Event(Event),
 }
@@ -30,8 +32,9 @@ impl<E: DecodeEditor> Machine<E> {
     ) -> Result<Event, TrapCause> {
         while let Some(fuel) = (end - self.retired.program).checked_sub(threaded::MAX_BLOCK) {
             let fuel = fuel.min(threaded::FUEL) as i64;
-            match self.burn(probe, fuel) {
-                Burnt::Fuel => {}
+            let from = From::Pc(self.process.thread.hart.pc);
+            match self.burn(probe, from, fuel) {
+                Burnt::Fuel | Burnt::Entry => {}
                 Burnt::Nowhere => break,
                 Burnt::Event(event) => return Ok(event),
             }
@@ -40,8 +43,7 @@ impl<E: DecodeEditor> Machine<E> {
     }
 
     /// Runs threaded code until the fuel is used up. Instructions that handlers leave undone are executed here.
-    fn burn<P: Probe>(&mut self, probe: &mut P, mut fuel: i64) -> Burnt {
-        let mut from = From::Pc(self.process.thread.hart.pc);
+    pub(super) fn burn<P: Probe>(&mut self, probe: &mut P, mut from: From, mut fuel: i64) -> Burnt {
         loop {
             let Process {
                 guest,
@@ -63,6 +65,10 @@ impl<E: DecodeEditor> Machine<E> {
                 threaded::Stop::Nowhere(pc) => {
                     hart.pc = pc;
                     return Burnt::Nowhere;
+                }
+                threaded::Stop::Entry(pc) => {
+                    hart.pc = pc;
+                    return Burnt::Entry;
                 }
             };
             let before = self.retired.program + done;

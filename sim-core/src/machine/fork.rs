@@ -4,7 +4,6 @@ use super::{Machine, RetiredCounts, functional_counters};
 use crate::code::CodeCache;
 use crate::memory::MemoryError;
 use crate::process::Process;
-use crate::threaded::Threaded;
 
 /// A machine that can begin again and again where its parent is at that time, in a run without effects on the host
 /// (see [`Linux::forked`](crate::os::Linux::forked)).
@@ -57,7 +56,7 @@ impl Fork {
         // An epoch of the fork's own may be one of the parent's for other code.
         if mem.code_epoch() != self.code_epoch {
             self.machine.code = CodeCache::new(self.machine.process.image.isa);
-            self.machine.threaded = Threaded::new();
+            self.machine.threaded = self.machine.threaded.fresh();
         }
         let mut pages = std::mem::take(&mut self.stale);
         pages.extend(mem.dirty_pages());

@@ -3,7 +3,6 @@
 use super::{Machine, RetiredCounts};
 use crate::editor::DecodeEditor;
 use crate::state::{StateError, from_bytes, to_bytes};
-use crate::threaded::Threaded;
 
 /// Name of the state of a machine.
 const KIND: &str = "a functional machine";
@@ -12,7 +11,7 @@ crate::save_state! { RetiredCounts { program, inserted, handler } }
 
 crate::save_state! {
     impl[E: DecodeEditor] Machine<E> {
-        process: skip, editor: skip, retired, code, threaded: skip, spaces, link, seq,
+        process: skip, editor: skip, retired, code, threaded: skip, later: skip, spaces, link, seq,
     }
 }
 
@@ -29,7 +28,8 @@ impl<E: DecodeEditor> Machine<E> {
     /// [`StateError`]; the machine is of no use then.
     pub fn restore_state(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         from_bytes(KIND, self, bytes)?;
-        self.threaded = Threaded::new();
+        self.threaded = self.threaded.fresh();
+        self.spaces.translate_as(&self.threaded);
         Ok(())
     }
 }

@@ -40,6 +40,13 @@ impl SaveState for Spaces {
 }
 
 impl Spaces {
+    /// Compiles code of the spaces that are kept as that of `now`.
+    pub(super) fn translate_as(&mut self, now: &Threaded) {
+        for (_, _, threaded) in &mut self.kept {
+            *threaded = now.fresh();
+        }
+    }
+
     /// Spaces that are kept: a pipe of that length loses none.
     const MOST: usize = 8;
 }
@@ -57,9 +64,10 @@ impl<E: DecodeEditor> Machine<E> {
         let known = kept.iter().position(|(known, ..)| *known == space);
         let (code, threaded) = match known.map(|at| kept.remove(at)) {
             Some((_, code, threaded)) => (code, threaded),
-            None if kept.len() < Spaces::MOST => {
-                (CodeCache::new(self.process.image.isa), Threaded::new())
-            }
+            None if kept.len() < Spaces::MOST => (
+                CodeCache::new(self.process.image.isa),
+                self.threaded.fresh(),
+            ),
             None => {
                 // Emptying one takes less time than making one: `sync` finds it stale.
                 let (_, code, threaded) = kept.remove(Spaces::MOST - 1);

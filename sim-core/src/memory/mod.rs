@@ -91,7 +91,7 @@ impl Perm {
 }
 
 /// Bits of a page byte. Plain bits: each access of a program looks at one byte.
-mod bits {
+pub(crate) mod bits {
     /// Readable.
     pub const R: u8 = 1;
     /// Writable.

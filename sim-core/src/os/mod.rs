@@ -411,6 +411,11 @@ impl Linux {
         self.threads.count()
     }
 
+    /// Lets what the guest writes to its output from now on go nowhere.
+    pub fn silence(&mut self) {
+        self.run.streams = self.run.streams.shadow();
+    }
+
     /// What the guest wrote to standard output, if it is captured.
     #[must_use]
     pub fn captured_stdout(&self) -> &[u8] {
@@ -421,6 +426,35 @@ impl Linux {
     #[must_use]
     pub fn captured_stderr(&self) -> &[u8] {
         self.run.streams.captured(Which::Stderr)
+    }
+
+    /// Takes what the guest wrote to standard output and to standard error since it was taken last, if it is captured.
+    pub fn take_captured(&mut self) -> [Vec<u8>; 2] {
+        self.run.streams.take_captured()
+    }
+
+    /// The number of the signal that has ended the process, or is about to.
+    #[must_use]
+    pub fn killed_by(&self) -> Option<u8> {
+        self.state.killed_by
+    }
+
+    /// The path of the program that the process runs, as the guest sees it.
+    #[must_use]
+    pub fn executable(&self) -> &[u8] {
+        &self.program.exe
+    }
+
+    /// Reads files of the root folder as the guest sees them; `None` if it sees no files.
+    #[must_use]
+    pub fn file_reader(&self) -> Option<FileReader> {
+        Some(self.tree.root.as_ref()?.reader())
+    }
+
+    /// The addresses of the auxiliary vector with which the program began.
+    #[must_use]
+    pub fn auxiliary(&self) -> Option<std::ops::Range<u64>> {
+        Some(self.program.started.as_ref()?.auxiliary.clone())
     }
 
     /// Why the process can never go on, after [`SyscallResult::Trap`].

@@ -153,6 +153,11 @@ impl Streams {
         &self.captured[which as usize]
     }
 
+    /// Takes what was captured of both streams.
+    pub(super) fn take_captured(&mut self) -> [Vec<u8>; 2] {
+        std::mem::take(&mut self.captured)
+    }
+
     /// Reads some bytes, for as long as `left` at most if the run has a limit on its time.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ mod accounts;
 mod events;
 mod first;
 mod guest;
+mod inspected;
 pub mod layout;
 mod observed;
 mod placement;
@@ -37,6 +38,7 @@ pub use self::accounts::ProgramUsage;
 pub use self::events::{HardwareEvents, OfferedEvents};
 pub use self::first::{DEFAULT_PATH, FirstProgram};
 pub use self::guest::Guest;
+pub use self::inspected::ThreadView;
 pub(crate) use self::placement::Placement;
 pub use self::serializing::{Alone, Done, Then};
 

@@ -312,6 +312,19 @@ handlers! {
         unsafe { go(to, hart, bytes, context, pages, fuel) }
     }
 
+    /// The place in front of a block. Stops once as many entries have passed as were to be counted.
+    pub(super) fn enter<>(at, hart, bytes, context, pages, fuel) {
+        // SAFETY: the caller promises a live micro-operation; nothing refers to it while handlers run.
+        let left = unsafe { &mut (*at.cast_mut()).inst.imm };
+        if *left <= 0 {
+            context.stop(at);
+            return fuel;
+        }
+        *left -= 1;
+        // SAFETY: a block follows.
+        unsafe { go(at.add(1), hart, bytes, context, pages, fuel) }
+    }
+
     /// A link that leads nowhere yet.
     pub(crate) fn unlinked<>(at, _hart, _bytes, context, _pages, fuel) {
         context.stop(at);

@@ -18,6 +18,8 @@
 //! - **Exceptions.** What a handler cannot do alone (a system call, a CSR, an access that is refused
 //!   by [`View`](crate::memory::View)) it leaves undone and returns, with the state precise: the machine
 //!   executes that instruction in the plain way and comes back behind it.
+//! - **Hot code.** With a translator, a micro-operation in front of each block counts its entries, and stops where there is
+//!   compiled code or the translator is to be asked for it ([`Stop::Entry`]).
 //! - **Code changes.** Blocks live as long as the decoded pages they were made from; whoever clears
 //!   the [`CodeCache`](crate::code::CodeCache) clears them ([`Threaded::clear`]). Code can change only
 //!   in instructions that end blocks: system calls and FENCE.I. (A store changes it only for those who
@@ -31,7 +33,7 @@ mod variants;
 
 use rustc_hash::FxHashMap;
 
-use self::handlers::handler;
+use self::handlers::{enter, handler};
 pub(crate) use self::op::{Handler, MicroOp};
 use self::translate::translate;
 use crate::code::CodeCache;
@@ -40,6 +42,7 @@ use crate::hart::Hart;
 use crate::inst::Inst;
 use crate::memory::Memory;
 use crate::probe::Probe;
+use crate::translator::Translator;
 
 /// The most guest instructions in a block.
 pub(crate) const MAX_BLOCK: u64 = 32;
@@ -111,6 +114,8 @@ impl Context {
 pub(crate) enum From {
     /// At this address.
     Pc(u64),
+    /// At this address, also if there is compiled code.
+    Inside(u64),
     /// Behind the instruction at which it stopped, which has been executed since then and has not
     /// transferred control.
     Behind,
@@ -126,6 +131,8 @@ pub(crate) enum Stop {
     Instruction { inst: Inst, pc: u64, done: u64 },
     /// No instruction can be fetched at this address, where execution goes on.
     Nowhere(u64),
+    /// The block at this address, where execution goes on, is compiled or hot.
+    Entry(u64),
 }
 
 /// All blocks of one address space.
@@ -136,6 +143,8 @@ pub(crate) struct Threaded {
     ops: usize,
     /// The handler set for which the blocks were made.
     made_for: usize,
+    /// The compiler of hot code, if there is one.
+    pub(crate) translator: Option<Box<dyn Translator>>,
 }
 
 // SAFETY: the pointers are to blocks that `self` owns; the probe's is null outside of `run`.
@@ -153,11 +162,29 @@ impl Threaded {
             blocks: FxHashMap::default(),
             ops: 0,
             made_for: 0,
+            translator: None,
         }
     }
 
-    /// Throws all blocks away.
+    /// Blocks of another address space, compiled as those here are.
+    pub(crate) fn fresh(&self) -> Self {
+        let mut fresh = Threaded::new();
+        fresh.translator = self
+            .translator
+            .as_ref()
+            .map(|translator| translator.fresh());
+        fresh
+    }
+
+    /// Throws all blocks and compiled code away.
     pub(crate) fn clear(&mut self) {
+        self.clear_blocks();
+        if let Some(translator) = &mut self.translator {
+            translator.clear();
+        }
+    }
+
+    fn clear_blocks(&mut self) {
         self.context.targets.fill(NO_TARGET);
         self.ops = 0;
         for (_, block) in self.blocks.drain() {
@@ -173,7 +200,23 @@ impl Threaded {
         let handlers = handler::<P> as *const () as usize;
         if self.made_for != handlers || self.ops > MAX_OPS {
             self.made_for = handlers;
-            self.clear();
+            self.clear_blocks();
+        }
+    }
+
+    /// Whether a block begins here.
+    pub(crate) fn has_block(&self, pc: u64) -> bool {
+        self.blocks.contains_key(&pc)
+    }
+
+    /// Lets `left` more entries of the block at `pc` pass.
+    pub(crate) fn count_entries(&mut self, pc: u64, left: i64) {
+        if let Some(&block) = self.blocks.get(&pc) {
+            // SAFETY: the block is live, no handler is running, and a block has at least one micro-operation.
+            let first = unsafe { &mut *block.cast::<MicroOp>() };
+            if first.is_entry() {
+                first.inst.imm = left;
+            }
         }
     }
 
@@ -188,7 +231,17 @@ impl Threaded {
         if let Some(&block) = self.blocks.get(&pc) {
             return Some(block.cast());
         }
-        let mut ops = translate::<P, E>(pc, code, mem, editor)?.into_boxed_slice();
+        let mut ops = translate::<P, E>(pc, code, mem, editor)?;
+        if let (false, Some(translator)) = (P::ENABLED, &self.translator) {
+            let is_compiled = translator.has(pc);
+            let left = if is_compiled {
+                0
+            } else {
+                translator.threshold()
+            };
+            ops.insert(0, MicroOp::entry(enter, pc, i64::from(left)));
+        }
+        let mut ops = ops.into_boxed_slice();
         for op in &mut ops {
             if op.is_link() {
                 op.set_link(op);
@@ -214,13 +267,20 @@ impl Threaded {
         probe: &mut P,
     ) -> (i64, Stop) {
         let mut at = match from {
-            From::Pc(pc) => {
+            From::Pc(pc) | From::Inside(pc) => {
                 self.make_ready::<P>();
                 let Some(at) = self.block::<P, E>(pc, code, mem, editor) else {
                     return (fuel, Stop::Nowhere(pc));
                 };
                 self.context.targets[target_index(pc)] = Target { pc, at };
-                at
+                // SAFETY: the block is live.
+                let is_entry = unsafe { (*at).is_entry() };
+                if is_entry && matches!(from, From::Inside(_)) {
+                    // SAFETY: behind the entry of a block there is more.
+                    unsafe { at.add(1) }
+                } else {
+                    at
+                }
             }
             // SAFETY: the last stop was at an instruction that can continue with the next one, so there is
             // a micro-operation behind it.
@@ -247,6 +307,9 @@ impl Threaded {
             }
             if fuel < 0 {
                 return (fuel, Stop::Fuel(pc));
+            }
+            if op.is_entry() {
+                return (fuel, Stop::Entry(pc));
             }
             if !is_link {
                 let (inst, done) = (op.inst, u64::from(op.done));

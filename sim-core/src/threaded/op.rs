@@ -51,6 +51,20 @@ impl MicroOp {
         MicroOp::new(handler, Inst::illegal(0), target, done)
     }
 
+    /// The place in front of a block, where entries of the block are counted: `left` more pass.
+    pub(crate) fn entry(handler: Handler, pc: u64, left: i64) -> Self {
+        let inst = Inst {
+            imm: left,
+            ..Inst::illegal(1)
+        };
+        MicroOp::new(handler, inst, pc, 0)
+    }
+
+    /// True for the place in front of a block.
+    pub(crate) fn is_entry(&self) -> bool {
+        self.inst.len == 1
+    }
+
     /// It is a link.
     pub(crate) fn is_link(&self) -> bool {
         self.inst.len == 0

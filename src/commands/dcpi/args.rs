@@ -8,6 +8,7 @@ use hps_dcpi::samples::{Event, Range};
 use hps_sim_core::image::Isa;
 
 use super::examples;
+use crate::cli::groups::JsonArgs;
 use crate::cli::{GuestArgs, isa};
 use crate::output::{ExportArg, OutFile, OutFolder};
 
@@ -157,6 +158,8 @@ pub struct ReportArgs {
     /// repeated): pprof, firefox, speedscope, callgrind, folded, perf-script, perf-script-all, flame-graph, llvm-samples
     #[arg(long, value_name = "[FORMAT:]FILE")]
     pub export: Vec<ExportArg>,
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// Of --export: the event
     #[arg(long, value_name = "NAME", default_value = "cycles", value_parser = event, requires = "export")]
     pub event: Event,

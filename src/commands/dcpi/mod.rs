@@ -6,6 +6,7 @@ mod examples;
 mod objects;
 mod page;
 mod report;
+pub mod results;
 mod sets;
 
 use args::DcpiCommand;

@@ -17,6 +17,7 @@ use hps_sim_core::symbols::Function;
 
 use super::args::{ReportArgs, SetArgs, View};
 use super::collect::machine_of;
+use super::results;
 use super::sets::{Set, comparable, contents, labels, only, sets};
 use crate::text::print;
 
@@ -44,14 +45,15 @@ pub(super) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         View::Cfg => return cfg(args),
         View::Page => return super::page::page(args),
     };
-    print(&text)?;
+    args.json.print_text(&text)?;
     Ok(0)
 }
 
 /// Refuses options that another view has.
 fn refuse_others(args: &ReportArgs) -> anyhow::Result<()> {
     let of_one = [View::Calc, View::Summary, View::Cfg];
-    let given: [(&str, bool, &[View]); 4] = [
+    let given: [(&str, bool, &[View]); 5] = [
+        ("--json", args.json.json.is_some(), &[View::Prof]),
         ("--by-image", args.by_image, &[View::Prof]),
         ("--out", args.out.is_some(), &[View::Cfg, View::Page]),
         ("PROCEDURE", args.procedure.is_some(), &of_one),
@@ -86,6 +88,10 @@ fn counted(
     let events = events(&sets);
     let mut lines: Vec<_> = sets.iter().flat_map(|set| lines_of(set, &events)).collect();
     lines.sort_by(|a, b| b.counts.cmp(&a.counts));
+    if args.view == View::Prof {
+        let samples = results::samples(&lines, &events);
+        args.json.write(&samples.document(VERSION))?;
+    }
     Ok(said::prof(&lines, &events, args.top.unwrap_or(TOP)))
 }
 

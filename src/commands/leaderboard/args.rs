@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use hps_sim_core::image::Isa;
 
-use crate::cli::groups::{JobsArgs, JsonArgs};
+use crate::cli::groups::{JobsArgs, JsonArgs, TableArgs};
 use crate::cli::{CoreKind, PartArgs, Size, TimeArgs, isa};
 use crate::examples;
 use crate::output::OutFolder;
@@ -79,6 +79,8 @@ pub struct LeaderboardArgs {
     pub out: OutFolder,
     #[command(flatten)]
     pub json: JsonArgs,
+    #[command(flatten)]
+    pub table: TableArgs,
     #[command(flatten)]
     pub jobs: JobsArgs,
     /// Arguments of programs of your own

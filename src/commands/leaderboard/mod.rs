@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use hps_experiments::leaderboard::compiled::{self, Compiling, Worth};
 use hps_experiments::leaderboard::{self, Board, Leaderboard};
-use hps_experiments::{ProfileKind, UnitRecord};
+use hps_experiments::{ProfileKind, UnitRecord, frames};
 use hps_lab::host::shell_word;
 use hps_plots::{ReportFiles, ReportInfo};
 use hps_sim_core::image::Isa;
@@ -27,6 +27,7 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     if args.list {
         return list::list(args);
     }
+    args.table.check()?;
     args.jobs.apply()?;
     let machine = timed_machine(&args.machine, args.core)?;
     let profilers = leaderboard::chosen(&args.with)?;
@@ -78,6 +79,7 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
         machine_text: machine.to_ron(),
     };
     let files = hps_plots::write_leaderboard(&args.out, &records, args.budget, &info)?;
+    args.table.write(&frames::measurements(&records))?;
     let boards = leaderboard::board(&records, args.budget);
     let worths = compiled::worth(&records);
     show(args, &boards, &worths, &files)?;

@@ -183,6 +183,7 @@ fn shown<'a>(args: &'a ProfileArgs, truth: &'a Truth<NoEditor>, part: &'a Part) 
         map: &part.map,
         instructions: &part.instructions,
         interpreted: OnceCell::new(),
+        slices: None,
     }
 }
 

@@ -21,10 +21,11 @@ use hps_sim_core::os::Output;
 use hps_sim_core::symbols::Symbols;
 
 use super::charged::{self, Charged};
-use super::{annotate, apart, export, json, save, tables, timeline};
+use super::{annotate, apart, export, json, save, sliced, tables, timeline};
 use crate::cli::{FrameKind, ProfileArgs};
 use crate::commands::{contention, timed_machine};
 use crate::program;
+use crate::slices::SlicesDocument;
 use crate::text::{Align, Table, grouped};
 
 /// Seed of random periods.
@@ -44,6 +45,8 @@ pub(super) struct Shown<'a> {
     pub instructions: &'a [InstructionTime],
     /// Functions and lines of interpreters, once they were asked for.
     pub interpreted: OnceCell<(Vec<InterpretedTime>, Vec<InterpretedLine>)>,
+    /// Slices and joints of a run in slices, which has no calling contexts.
+    pub slices: Option<SlicesDocument>,
 }
 
 impl Shown<'_> {
@@ -130,12 +133,23 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         .limit(most)
         .naming_contention(true)
         .warnings_to(|text| say!("hps: warning: {text}"));
+    let slicing = sliced::slicing(args, &lab)?;
     let Some(number) = args.program() else {
         return apart::profile((args, &subject), lab, &exports);
     };
-    let run = match args.charged {
-        true => Run::Charged(charged::run(lab, &profilers, &periods, watch)?),
-        false => Run::Watched(Box::new(lab.watched(watch)?)),
+    let mut joints = None;
+    let run = match &slicing {
+        Some(slicing) => {
+            let of_slice = |slice: u64| sliced::watch(args, &profilers, &periods, slice);
+            let check = args.sliced.slices_check.then(|| lab.clone());
+            let Some((truth, document)) = sliced::run(lab, slicing, &of_slice, check)? else {
+                return Ok(0);
+            };
+            joints = Some(document);
+            Run::Watched(Box::new(truth))
+        }
+        None if args.charged => Run::Charged(charged::run(lab, &profilers, &periods, watch)?),
+        None => Run::Watched(Box::new(lab.watched(watch)?)),
     };
     let truth = run.truth();
     let (image, symbols) = followed(number, &subject, truth)?;
@@ -153,6 +167,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         map: &map,
         instructions: &instructions,
         interpreted: OnceCell::new(),
+        slices: joints,
     };
     let mut out = args.json.text();
     head(&shown, &mut out)?;
@@ -341,6 +356,9 @@ pub(super) fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()
             shown.image.name,
             grouped(exact.other_cycles),
         )?;
+    }
+    if let Some(slices) = &shown.slices {
+        writeln!(out, "timed in {}", slices.sentence())?;
     }
     let mut whole = Stack::default();
     for one in shown.instructions {

@@ -33,6 +33,8 @@ pub(super) fn document(
 ) -> Value {
     let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
     let machine = ran.provenance.machine.as_ref();
+    // Slices keep no calling contexts.
+    let of_contexts = |count: u64| shown.slices.is_none().then_some(count);
     let functions: Vec<Value> = functions
         .iter()
         .map(|time| {
@@ -42,9 +44,9 @@ pub(super) fn document(
                 "file": shown.map.file(shown.symbols, time.function),
                 "object": shown.symbols.object_at(f.entry).map(|object| object.name()),
                 "entry": format!("{:#x}", f.entry),
-                "calls": time.calls,
+                "calls": of_contexts(time.calls),
                 "instructions": time.commits,
-                "inclusive_units": time.inclusive_units,
+                "inclusive_units": of_contexts(time.inclusive_units),
                 "own": stack(&time.own),
             })
         })
@@ -72,6 +74,7 @@ pub(super) fn document(
                 "pc": format!("{:#x}", one.key.pc),
                 "disepc": one.key.disepc.to_bits(),
                 "begins_block": one.begins_block,
+                "function": shown.map.find(one.key.pc).map(|at| &shown.map.functions()[at].name),
                 "line": shown.symbols.source_line(one.key.pc),
                 "commits": one.commits,
                 "own": stack(&one.stack),
@@ -121,6 +124,9 @@ pub(super) fn document(
         "static_instructions": instructions,
         "profilers": opinions,
     });
+    if let Some(slices) = &shown.slices {
+        document["slices"] = json!(slices);
+    }
     if let Some(seed) = ran.provenance.address_seed {
         document["address_seed"] = json!(seed);
     }

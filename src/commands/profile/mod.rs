@@ -8,6 +8,7 @@ mod export;
 mod interpreted;
 mod json;
 mod save;
+mod sliced;
 mod tables;
 mod timeline;
 

@@ -80,11 +80,15 @@ pub(super) fn function_table(
         let [computing, stalled, flushed, drained] = states;
         let entry = shown.map.functions()[time.function].entry;
         let object = shown.object(shown.symbols.object_index(entry)).to_string();
+        let known = |text: String| match shown.slices {
+            None => text,
+            Some(_) => "-".to_string(),
+        };
         let row = [
             format!("{:.2}%", shown.percent(own)),
-            format!("{:.2}%", shown.percent(time.inclusive_units)),
+            known(format!("{:.2}%", shown.percent(time.inclusive_units))),
             grouped(shown.cycles(own).round() as u64),
-            grouped(time.calls),
+            known(grouped(time.calls)),
             shown.cpi(own, time.commits),
             computing,
             stalled,

@@ -40,7 +40,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: study.machine.to_ron(),
     };
     let files = write_callgraphs2015(&args.folder(), &boards, &claims, &records, &info)?;
-    tell(&claims, &files, &records)
+    tell(args, &claims, &files, &records)
 }
 
 /// Notes on the numbers, for the reader.

@@ -62,5 +62,5 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: machine.to_ron(),
     };
     let files = write_dcpi(&folder, &boards, &claims, &records, &info)?;
-    tell(&claims, &files, &records)
+    tell(args, &claims, &files, &records)
 }

@@ -12,18 +12,17 @@ use std::io::Write;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use hps_experiments::claims::Claim;
+use hps_experiments::claims::{Claim, claims};
 use hps_experiments::cluster::Keep;
-use hps_experiments::{Observer, Program, Reproduction, UnitRecord};
+use hps_experiments::{Observer, Program, Reproduction, UnitRecord, frames};
 use hps_lab::Isa;
 use hps_lab::host::{path_word, shell_word, shell_words};
-use hps_plots::{ReportFiles, ReportInfo, claims_text, text_of, write_reproduction};
+use hps_plots::{ReportFiles, ReportInfo, text_of, write_reproduction};
 
 use super::cluster::parts;
 use super::{INSTRUCTION_CORE_NOTE, timed_machine};
 use crate::cli::{CoreKind, Paper, ReproduceArgs, Size};
 use crate::progress;
-use crate::text;
 
 /// Runs the command; the exit code is 1 if anything failed.
 pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
@@ -31,6 +30,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         return list::list(args.named_paper().as_deref());
     }
     programs::check(args)?;
+    args.table.check()?;
     args.jobs.apply()?;
     if !args.chips.is_empty() && args.paper() != Paper::Shadow2007 {
         bail!(
@@ -67,9 +67,8 @@ fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: reproduction.machine.to_ron(),
     };
     let files = write_reproduction(&args.folder(), &outcome, &info)?;
-    let mut out = text::out();
-    writeln!(out, "{}", claims_text(&outcome))?;
-    writeln!(out, "report: {}", files.html.display())?;
+    let claims = claims(&outcome.rows, &outcome.records);
+    show(args, &claims, &files, &outcome.records)?;
     Ok(failed(&outcome.failures()))
 }
 
@@ -132,13 +131,33 @@ fn all_failed(records: &[UnitRecord]) -> Option<u8> {
         .map(|all| failed(&all))
 }
 
-/// Prints claims and where the report is; names what failed. Gives the exit code of the command.
-fn tell(claims: &[Claim], files: &ReportFiles, records: &[UnitRecord]) -> anyhow::Result<u8> {
-    let mut out = text::out();
-    writeln!(out, "{}", text_of(claims))?;
-    writeln!(out, "report: {}", files.html.display())?;
+/// Prints claims and where the report is, and writes both tables that are asked for; names what failed. Gives the exit
+/// code of the command.
+fn tell(
+    args: &ReproduceArgs,
+    claims: &[Claim],
+    files: &ReportFiles,
+    records: &[UnitRecord],
+) -> anyhow::Result<u8> {
+    show(args, claims, files, records)?;
     let failures = records.iter().filter_map(UnitRecord::failed_unit);
     Ok(failed(&failures.collect::<Vec<_>>()))
+}
+
+/// Prints claims and where the report is; writes measurements as a table and claims as JSON, if they are asked for.
+fn show(
+    args: &ReproduceArgs,
+    claims: &[Claim],
+    files: &ReportFiles,
+    records: &[UnitRecord],
+) -> anyhow::Result<()> {
+    args.table.write(&frames::measurements(records))?;
+    let version = hps_experiments::VERSION;
+    (args.json).write(&frames::claims(claims).document(version))?;
+    let mut out = args.json.text();
+    writeln!(out, "{}", text_of(claims))?;
+    writeln!(out, "report: {}", files.html.display())?;
+    Ok(())
 }
 
 /// Names what failed; the exit code of the command.

@@ -42,7 +42,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: machine.to_ron(),
     };
     let files = write_shadow(&folder, &boards, &claims, &records, &info)?;
-    tell(&claims, &files, &records)
+    tell(args, &claims, &files, &records)
 }
 
 /// The machines on whose other contexts shadows run. Without an option, those of the study if runs are short: each cycle of

@@ -86,7 +86,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: machine.to_ron(),
     };
     let files = write_shim2015(&folder, &boards, &claims, &records, &info)?;
-    tell(&claims, &files, &records)
+    tell(args, &claims, &files, &records)
 }
 
 /// Notes on the numbers, for the reader.

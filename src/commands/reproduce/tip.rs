@@ -45,7 +45,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: machine.to_ron(),
     };
     let files = write_tip(&folder, &boards, &claims, &records, &info)?;
-    tell(&claims, &files, &records)
+    tell(args, &claims, &files, &records)
 }
 
 /// Notes on the numbers, for the reader.

@@ -9,7 +9,7 @@ use hps_lab::input;
 use hps_sim_core::os::Stdin;
 use serde_json::{Value, json};
 
-use crate::cli::{Cli, Command, RunArgs};
+use crate::cli::{Cli, Command, RunArgs, first_given};
 
 /// What a command puts into its checkpoints, so that another one can go on without saying it again.
 fn about() -> anyhow::Result<Value> {
@@ -106,9 +106,8 @@ pub fn check(args: &RunArgs) -> anyhow::Result<()> {
         (args.sample, "--sample"),
         (args.by_function, "--by-function"),
     ];
-    let lacking = lacks.iter().find(|(is_given, _)| *is_given);
-    match lacking {
-        Some((_, option)) => {
+    match first_given(&lacks) {
+        Some(option) => {
             bail!("{option} does not go with checkpoints: they do not keep what it has gathered")
         }
         None => Ok(()),
@@ -123,8 +122,12 @@ pub fn stdin(args: &RunArgs) -> anyhow::Result<Stdin> {
         return Ok(Stdin::Empty);
     }
     if std::io::stdin().is_terminal() {
+        let option = match args.gdb {
+            Some(_) => "--gdb",
+            None => "--checkpoint-every",
+        };
         bail!(
-            "--checkpoint-every: input from a terminal cannot be read again; redirect standard input (< /dev/null)"
+            "{option}: input from a terminal cannot be read again; redirect standard input (< /dev/null)"
         );
     }
     let bytes = input::read_host(args.guest.time.limit);

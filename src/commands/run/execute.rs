@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hps_dise::{DiseEngine, DiseStats};
 use hps_lab::checkpoint::Checkpoints;
+use hps_lab::slices::Slicing;
 use hps_lab::{
     Functional, FunctionalLoop, Install, Lab, LabError, Productions, Provenance, TimedLoop,
     TimedMachine, Timing,
@@ -19,6 +20,8 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 use hps_sim_core::state::SaveState;
 use hps_sim_core::symbols::CodeWatch;
+
+use crate::slices::{self, SlicesDocument};
 
 /// Results that a run is asked for, beside the program's own.
 pub struct Order {
@@ -48,6 +51,8 @@ pub struct Ran {
     pub timed: Option<Timed>,
     /// The measured units, in a run with sampled timing.
     pub samples: Option<(SamplingPlan, Samples)>,
+    /// Slices and joints, in a run in slices.
+    pub slices: Option<SlicesDocument>,
     /// Counters of the DISE engine.
     pub dise: Option<DiseStats>,
 }
@@ -120,6 +125,35 @@ pub fn execute_kept<'a>(
     }
 }
 
+/// Runs a program in slices, and without them if `check` asks for it. `None`: only a part of the slices was timed.
+///
+/// # Errors
+/// An error if the program cannot be run so.
+pub fn execute_sliced<'a>(
+    lab: Lab<'a>,
+    machine: &'a TimedMachine,
+    slicing: &Slicing,
+    check: bool,
+) -> Result<Option<Ran>, LabError> {
+    let quiet = lab.subject().quiet();
+    let straight = Lab::of(&quiet).limit(lab.most()).timed_by(machine);
+    let straight = check.then(|| straight.run().map(|ran| ran.cycles()));
+    let sliced = lab.timed_by(machine).sliced(slicing);
+    slices::end_progress();
+    let (sliced, straight) = (sliced?, straight.transpose()?);
+    let document = SlicesDocument::new(slicing, &sliced, straight);
+    let Some(ran) = sliced.joined else {
+        slices::say_part(slicing, &sliced);
+        return Ok(None);
+    };
+    let (ran, ()) = ran.without_probe();
+    let ran = Ran::timed(ran, |_| None, |()| (None, None));
+    Ok(Some(Ran {
+        slices: Some(document),
+        ..ran
+    }))
+}
+
 fn kept_by<'a, I: Install<Editor: ExecutedLoop + SaveState>>(
     lab: Lab<'a, Functional, I>,
     machine: Option<&'a TimedMachine>,
@@ -181,6 +215,7 @@ impl Ran {
             provenance: ran.provenance,
             timed: None,
             samples: None,
+            slices: None,
         };
         (of_all, ran.probe, ran.timing)
     }

@@ -2,6 +2,7 @@
 //! to standard error.
 
 mod checkpoints;
+mod debug;
 mod execute;
 pub(super) mod fault;
 mod rates;
@@ -25,8 +26,8 @@ use hps_sim_core::process::Process;
 
 use crate::cli::{self, RunArgs};
 use crate::commands::timed_machine;
-use crate::{productions, program, text};
-use execute::{Order, Ran, Timed, execute, execute_kept};
+use crate::{productions, program, slices, text};
+use execute::{Order, Ran, Timed, execute, execute_kept, execute_sliced};
 use statistics::{Statistics, WithProductions};
 
 /// A pipeline log holds at most this many instructions (about 150 bytes each).
@@ -38,6 +39,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let args = resumed.as_ref().unwrap_or(args);
     check_core(args)?;
     checkpoints::check(args)?;
+    debug::check(args)?;
     let machine = args
         .machine
         .as_deref()
@@ -52,8 +54,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         false => program::find(args.program(), args.isa, args.arguments(), &guest)?,
     };
     subject.region = program::region(&args.region.part())?;
+    subject.is_interpreted = args.no_translator;
     let mut kept = checkpoints::of(args)?;
-    if kept.is_some() && subject.process.stdin == Stdin::Inherit {
+    let is_read_again = kept.is_some() || args.sliced.is_sliced() || args.gdb.is_some();
+    if is_read_again && subject.process.stdin == Stdin::Inherit {
         subject.process.stdin = checkpoints::stdin(args)?;
     }
     ensure!(
@@ -78,6 +82,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         Some(instructions) => lab.limit(instructions),
         None => lab,
     };
+    if let Some(port) = &args.gdb {
+        let program = (&**port, args.program());
+        return debug::run(lab, program, machine.as_ref(), productions.as_ref());
+    }
     // Made before the run: hours of work must not end in a file that cannot be written.
     let json = args.json.open()?;
     let mut trace_file = args.trace.as_deref().map(create_trace).transpose()?;
@@ -86,11 +94,23 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         by_function: args.by_function,
         trace: window.map(|window| KanataLog::new(isa, window, TRACE_INSTRUCTIONS)),
         sampling: args.sample.then(|| sampling(args)),
-        jobs: args.jobs,
+        jobs: args.sliced.jobs.unwrap_or(1),
     };
-    let ran = match &mut kept {
-        None => execute(lab, machine.as_ref(), productions.as_ref(), order)?,
-        Some(kept) => execute_kept(lab, machine.as_ref(), productions.as_ref(), kept)?,
+    ensure!(
+        args.sliced.jobs.is_none() || args.sample || args.sliced.is_sliced(),
+        "--jobs goes with --sample, --slices or --slice-length"
+    );
+    let slicing = slices::slicing(&args.sliced, unsliced(args), lab.subject(), lab.most())?;
+    let ran = match (&mut kept, &slicing) {
+        (None, Some(slicing)) => {
+            let machine = machine.as_ref().context("--slices goes with --machine")?;
+            match execute_sliced(lab, machine, slicing, args.sliced.slices_check)? {
+                Some(ran) => ran,
+                None => return Ok(0),
+            }
+        }
+        (None, None) => execute(lab, machine.as_ref(), productions.as_ref(), order)?,
+        (Some(kept), _) => execute_kept(lab, machine.as_ref(), productions.as_ref(), kept)?,
     };
     let set = productions.as_ref().map(|productions| &productions.set);
 
@@ -184,6 +204,24 @@ fn say_what_was_refused(args: &RunArgs, ran: &Ran) {
             _ => {}
         }
     }
+}
+
+/// The first option that was given and does not go with slices.
+fn unsliced(args: &RunArgs) -> Option<&'static str> {
+    let of = &args.checkpoint;
+    let all = [
+        (args.trace.is_some(), "--trace"),
+        (args.sample, "--sample"),
+        (args.by_function, "--by-function"),
+        (!args.productions.is_empty(), "--productions"),
+        (of.checkpoint_every.is_some(), "--checkpoint-every"),
+        (of.from_checkpoint.is_some(), "--from-checkpoint"),
+        (
+            args.guest.writes_host(),
+            "--writable (but for --writable=scratch)",
+        ),
+    ];
+    cli::first_given(&all)
 }
 
 /// Refuses what the instruction-driven core does not have.

@@ -18,6 +18,7 @@ use super::execute::{Ran, Timed};
 use super::fault;
 use super::rates::{Doubt, rates};
 use crate::commands::contention::{LineDocument, contended};
+use crate::slices::SlicesDocument;
 use crate::text::ratio;
 
 /// Everything that is known of a finished run. `_events`, `_cycles`, `_bytes` and `_seconds` are
@@ -57,6 +58,9 @@ pub struct Statistics {
     pub ipc: Option<f64>,
     /// Results of sampled timing.
     pub sampling: Option<SamplingDocument>,
+    /// Slices that were timed side by side, and the error of joining them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slices: Option<SlicesDocument>,
     /// Processes that the program was, if it made others. All counts are of all of them together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
@@ -403,6 +407,7 @@ impl Statistics {
             cycles,
             ipc: cycles.map(|cycles| ratio(program, cycles)).or(sampled_ipc),
             sampling,
+            slices: ran.slices.clone(),
             processes: has_children.then(|| ran.process.os.processes_made()),
             programs: match has_children {
                 true => ProgramDocument::all(ran, program),

@@ -97,6 +97,9 @@ fn head(s: &Statistics) -> String {
         line("cycles", grouped(cycles));
         line("IPC", format!("{ipc:.4}"));
     }
+    if let Some(slices) = &s.slices {
+        line("in slices", slices.sentence());
+    }
     if let Some(Doubt { too_many, too_few }) = s.doubt {
         let percent = |share: f64| format!("{:.1}%", 100.0 * share.min(1.0));
         line(

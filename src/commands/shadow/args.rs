@@ -7,7 +7,7 @@ use hps_sim_core::image::Isa;
 
 use super::examples;
 use super::native_args::RunArgs;
-use crate::cli::groups::nanoseconds;
+use crate::cli::groups::{JsonArgs, nanoseconds};
 use crate::cli::{CoreKind, GuestArgs, isa};
 use crate::output::OutFolder;
 
@@ -84,6 +84,8 @@ pub struct SimulateArgs {
     /// saw, and in `perfect` what there was
     #[arg(long, value_name = "DIR")]
     pub out: Option<OutFolder>,
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,

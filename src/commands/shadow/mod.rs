@@ -5,6 +5,7 @@ mod chip;
 mod examples;
 mod native;
 mod native_args;
+pub mod results;
 mod simulate;
 
 use args::ShadowCommand;

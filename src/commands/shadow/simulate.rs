@@ -9,7 +9,7 @@ use hps_lab::shadow::{
     Alone, ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled_on_chip,
     profiled_to_any_end,
 };
-use hps_lab::{Program, TimedMachine};
+use hps_lab::{Program, TimedMachine, VERSION};
 use hps_profile::{Fraction, accuracy};
 use hps_shadow::Graphs;
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
@@ -22,11 +22,12 @@ use serde_json::json;
 
 use super::args::{PolicyArgs, ShadowsOn, SimulateArgs};
 use super::chip;
+use super::results::{self, Simulation};
 use crate::commands::run::fault;
 use crate::commands::timed_machine;
 use crate::program::seen_once;
 use crate::saved::SavedProfiles;
-use crate::text::{self, Align, Table, grouped, print};
+use crate::text::{Align, Table, grouped, print};
 
 /// Prints a policy.
 pub(super) fn policy(args: &PolicyArgs) -> anyhow::Result<u8> {
@@ -110,8 +111,17 @@ fn report(
         save(truth, graphs, &folder.join("perfect"), of, "perfect")?;
     }
     let os = &outcome.process.os;
-    text::pass_on(os.captured_stdout(), os.captured_stderr())?;
-    let mut out = text::out();
+    args.json
+        .pass_on(os.captured_stdout(), os.captured_stderr())?;
+    let simulation = results::simulation(Some(Simulation {
+        program: args.command.first().map_or("", String::as_str),
+        machine: &args.machine,
+        shadows_on: args.shadows_on,
+        outcome,
+        truth,
+    }));
+    args.json.write(&simulation.document(VERSION))?;
+    let mut out = args.json.text();
     write!(out, "{}{more}", summary(outcome, truth).render())?;
     let causes = causes(outcome).render();
     if !outcome.divergences.is_empty() {

@@ -52,7 +52,7 @@ pub struct SimulateArgs {
     pub placement: Option<Seat>,
     /// Find calls: by the tag stack (stack-2, stack-10, stack-full), by a ring of calls (pairs-1k, pairs-8k, pairs-128k,
     /// pairs-1024k) or of calls and returns (sequence-1k and so on)
-    #[arg(long, value_name = "HOW", value_parser = collector, conflicts_with = "ipc")]
+    #[arg(long, value_name = "HOW", value_parser = collector, conflicts_with_all = ["ipc", "json"])]
     pub calls: Option<Collector>,
     /// Turns of an empty loop between two samples [default: none]
     #[arg(long, value_name = "N", conflicts_with = "sleep")]
@@ -86,6 +86,8 @@ pub struct SimulateArgs {
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
+    #[command(flatten)]
+    pub json: JsonArgs,
     /// The machine, with a context for the observer
     #[arg(long, value_name = "NAME|FILE", default_value = "shim-haswell-like")]
     pub machine: String,

@@ -7,6 +7,7 @@ mod examples;
 mod found_calls;
 mod measure;
 mod observe;
+pub mod results;
 mod shown;
 mod simulate;
 

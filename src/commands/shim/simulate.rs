@@ -7,17 +7,18 @@ use anyhow::bail;
 use hps_experiments::shim::{COUNTERS, Counting, Intervals, Places, Stacks};
 use hps_lab::observer::shown::VARIABLE;
 use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
-use hps_lab::{Lab, Productions, Program};
+use hps_lab::{Lab, Productions, Program, VERSION};
 use hps_pipeline::config::MachineConfig;
 use hps_shim::Dte;
 use hps_sim_core::image::Isa;
 
 use super::args::{Seat, SimulateArgs};
+use super::results::{self, Simulation};
 use super::shown::tags;
 use super::{calls, shown};
 use crate::commands::run::fault;
 use crate::program::seen_once;
-use crate::text::{self, Align, Table, grouped};
+use crate::text::{Align, Table, grouped};
 
 /// Functions in the table.
 const FUNCTIONS: usize = 15;
@@ -93,8 +94,19 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     };
     let (alone, observed) = (alone?, observed?);
     let os = &observed.process.os;
-    text::pass_on(os.captured_stdout(), os.captured_stderr())?;
-    let mut out = text::out();
+    args.json
+        .pass_on(os.captured_stdout(), os.captured_stderr())?;
+    let simulation = results::simulation(Some(Simulation {
+        program: args.command.first().map_or("", String::as_str),
+        machine: &args.machine,
+        placement,
+        alone: &alone,
+        observed: &observed,
+        seen: &seen,
+        has_counters: counting != Counting::Nothing,
+    }));
+    args.json.write(&simulation.document(VERSION))?;
+    let mut out = args.json.text();
     for warning in observed.process.os.warnings() {
         say!("hps: warning: {warning}");
     }

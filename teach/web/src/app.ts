@@ -3,10 +3,10 @@
 import { Api, Refusal } from "./api";
 import { debounced } from "./dom";
 import { write, type Linked, type View } from "./link";
-import type { Catalog, CycleView, InsideView, Mark, Problem, Row, StateSpan, StateView, Summary, Wanted } from "./types";
+import type { Catalog, CycleView, InsideView, Mark, Problem, Row, Sought, StateSpan, StateView, Summary, Wanted } from "./types";
 
 /** What has changed. */
-export type Change = "setup" | "run" | "cycle" | "inside" | "selected" | "view" | "marks" | "problem" | "busy";
+export type Change = "setup" | "run" | "cycle" | "inside" | "selected" | "view" | "marks" | "problem" | "busy" | "curtain";
 
 const BLOCK = 256;
 /** Cycles of a block of states. */
@@ -28,6 +28,7 @@ export class App {
   busy = false;
   /** Samples on the time line, and the profiler that took them. */
   marks: Mark[] = [];
+  /** Blocks of rows by number; those of the rows that committed have numbers below zero. */
   private readonly blocks = new Map<number, Row[] | "asked">();
   private readonly spans = new Map<number, StateSpan[] | "asked">();
   private readonly listeners: ((change: Change) => void)[] = [];
@@ -43,7 +44,7 @@ export class App {
 
   tell(change: Change): void {
     this.listeners.forEach((listener) => listener(change));
-    if (["inside", "marks", "problem", "busy"].includes(change)) return;
+    if (["inside", "marks", "problem", "busy", "curtain"].includes(change)) return;
     this.isSaved = false;
     this.saveLink();
   }
@@ -75,8 +76,8 @@ export class App {
     this.tell("busy");
   }
 
-  /** Runs the program anew. */
-  async run(): Promise<boolean> {
+  /** Runs the program anew. A run that is `fresh` is looked at in a steady iteration, another one in the cycle as before. */
+  async run(fresh = false): Promise<boolean> {
     const number = ++this.runs;
     this.problem = undefined;
     this.tell("problem");
@@ -87,12 +88,14 @@ export class App {
       this.summary = summary;
       this.forget();
       const { linked } = this;
-      linked.cycle = this.within(linked.cycle);
+      linked.cycle = this.within(fresh ? summary.steady : linked.cycle);
+      if (fresh) linked.selected = null;
       linked.context = Math.min(linked.context, summary.contexts.length - 1);
       if (linked.selected !== null && linked.selected >= summary.rows) linked.selected = null;
       this.setBusy(false);
       this.tell("run");
       await this.look();
+      if (fresh && number === this.runs) this.selectWaiting();
       return true;
     } catch (error) {
       if (number === this.runs) {
@@ -104,6 +107,15 @@ export class App {
       }
       return false;
     }
+  }
+
+  /** Selects the oldest instruction that waits for a result, so that a dependence is seen at once. */
+  private selectWaiting(): void {
+    const { cycle } = this.linked;
+    const waits = ({ row }: { row: Row }) =>
+      !row.squashed && row.sources.some(({ ready }) => ready !== null && ready > cycle) && (row.issue ?? Infinity) > cycle;
+    const slot = this.cycleView?.rob.find(waits) ?? this.cycleView?.rob[0];
+    if (slot) this.select(slot.row.index);
   }
 
   private forget(): void {
@@ -226,22 +238,62 @@ export class App {
 
   /** A row of the time line, if it has arrived; otherwise it is asked for. */
   row(index: number): Row | undefined {
-    const at = Math.floor(index / BLOCK);
-    const block = this.blocks.get(at);
-    if (block === undefined && this.summary) {
-      this.blocks.set(at, "asked");
+    return this.rowAt(index, false);
+  }
+
+  /** A line of the time line as it is shown, with wrong paths or without. */
+  line(line: number): Row | undefined {
+    return this.rowAt(line, this.linked.hideWrong);
+  }
+
+  /** The line in which a row is shown. */
+  lineOf(row: Row): number {
+    return this.linked.hideWrong ? row.committed_before : row.index;
+  }
+
+  /** Lines of the time line as it is shown. */
+  get lines(): number {
+    const { summary } = this;
+    if (!summary) return 0;
+    return this.linked.hideWrong ? summary.committed_rows : summary.rows;
+  }
+
+  private rowAt(place: number, only_committed: boolean): Row | undefined {
+    const at = Math.floor(place / BLOCK);
+    const key = only_committed ? -1 - at : at;
+    const block = this.blocks.get(key);
+    if (block === undefined && this.summary && place >= 0) {
+      this.blocks.set(key, "asked");
       const number = this.runs;
       this.api
-        .ask("rows", { ask: "rows", first: at * BLOCK, count: BLOCK })
+        .ask("rows", { ask: "rows", first: at * BLOCK, count: BLOCK, only_committed })
         .then(({ rows }) => {
           if (number !== this.runs) return;
           if (this.blocks.size > 400) this.blocks.clear();
-          this.blocks.set(at, rows);
+          this.blocks.set(key, rows);
           this.tell("marks");
         })
-        .catch(() => this.blocks.delete(at));
+        .catch(() => this.blocks.delete(key));
     }
-    return Array.isArray(block) ? block[index - at * BLOCK] : undefined;
+    return Array.isArray(block) ? block[place - at * BLOCK] : undefined;
+  }
+
+  /** Selects the instruction that is looked for, and goes to the cycle in which it waits or commits. */
+  async seek(what: Sought, backwards = false): Promise<Row | undefined> {
+    if (!this.summary) return undefined;
+    const { linked } = this;
+    const from = linked.selected ?? this.cycleView?.first_row ?? 0;
+    try {
+      const { row } = await this.api.ask("sought", { ask: "seek", from, backwards, only_committed: linked.hideWrong, what });
+      if (!row) return undefined;
+      linked.selected = row.index;
+      await this.go(what.is === "longest_wait" ? Math.max(row.fetch, row.end - 1) : (row.dispatch ?? row.fetch));
+      this.tell("selected");
+      return row;
+    } catch (error) {
+      this.fail(error);
+      return undefined;
+    }
   }
 
   /** What the context does in a block of cycles, if it has arrived; otherwise it is asked for. */

@@ -72,6 +72,7 @@ export class Blocks {
         title: `${row.pc} ${row.text}${row.squashed ? " (wrong path)" : ""}: ${kind}`,
         "aria-label": `${row.text}, ${kind}${row.squashed ? ", wrong path" : ""}`,
         "aria-pressed": String(chosen),
+        "data-row": String(row.index),
         onclick: () => this.select(row.index),
       },
       row.text.split(" ")[0] ?? "",
@@ -83,7 +84,7 @@ export class Blocks {
     return h(
       "section",
       { class: `block block-${id}`, "aria-label": name },
-      h("h3", {}, name, h("span", { class: "held" }, size === undefined ? String(held) : `${held} of ${size}`)),
+      h("h2", {}, name, h("span", { class: "held" }, size === undefined ? String(held) : `${held} of ${size}`)),
       size === undefined ? null : h("div", { class: "meter" }, h("div", { style: `width: ${100 * share}%` })),
       h("div", { class: "slots" }, inside),
     );
@@ -143,7 +144,33 @@ export class Blocks {
     );
   }
 
+  /** The cycle that is drawn. */
+  private drawn = -1;
+
+  /** Places of instructions outside the reorder buffer, which they only enter and leave. */
+  private places(): Map<string, DOMRect> {
+    const slots = this.blocks.querySelectorAll<HTMLElement>(".block:not(.block-rob) [data-row]");
+    return new Map([...slots].map((slot) => [slot.dataset["row"]!, slot.getBoundingClientRect()]));
+  }
+
+  /** Draws the blocks, and lets instructions glide from where they were one cycle before. */
   render(): void {
+    const cycle = this.app.cycleView?.cycle ?? -1;
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const glides = Math.abs(cycle - this.drawn) === 1 && !still && this.element.checkVisibility();
+    const before = glides ? this.places() : undefined;
+    this.drawn = cycle;
+    this.renderBlocks();
+    if (!before) return;
+    for (const slot of this.blocks.querySelectorAll<HTMLElement>(".block:not(.block-rob) [data-row]")) {
+      const [from, to] = [before.get(slot.dataset["row"]!), slot.getBoundingClientRect()];
+      if (!from || (Math.abs(from.x - to.x) < 40 && Math.abs(from.y - to.y) < 40)) continue;
+      const motion = [{ transform: `translate(${from.x - to.x}px, ${from.y - to.y}px)`, zIndex: 2 }, { transform: "none", zIndex: 2 }];
+      slot.animate(motion, { duration: 220, easing: "ease-out" });
+    }
+  }
+
+  private renderBlocks(): void {
     const { summary, cycleView: view, inside } = this.app;
     if (!summary || !view) {
       fill(this.blocks);

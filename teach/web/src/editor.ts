@@ -73,7 +73,7 @@ export class Editor {
           pointer,
           // Tab leaves the editor, as it does other controls.
           keymap.of([...defaultKeymap, ...historyKeymap]),
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
           onChange,
         ],
       }),

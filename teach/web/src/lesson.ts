@@ -1,48 +1,60 @@
-// Lessons: their text, and whether answers are right.
+// Lessons: Markdown files, what is checked of them, and whether answers are right.
 //
-// A lesson is a text file. Lines before the first `---` are `key: value` (title, about, isa, machine, limit). Then come
-// parts, each begun by `--- KIND`:
-//
-//   --- text            paragraphs; `code`, *emphasis* and lists
-//   --- program         assembly for this step and those behind it
-//   --- builtin NAME    a program of the project instead
-//   --- set             keys of the machine, `key = value`; an empty value takes one back
-//   --- productions     a production file for this step and those behind it; without text, none
-//   --- profilers       `level`, names with periods (`pebs 97`), `hps KIND BURST SPARSITY`
-//   --- show VIEW       what the learner had better look at
-//   --- number          a question: its text, then `answer: EXPRESSION`, `within: 5%`, `hint: ...`
-//   --- choice          a question: its text, `* right`, `- wrong`, `hint: ...`
-//   --- step            begins the next step
-//
-// Expressions name what the simulator measures, so that answers hold on any machine: `summary.cycles`,
-// `core.branch_mispredicted_events`, `memory.NAME`, `stack.CAUSE` (share of slots), `analysis.cycles`, `error.PROFILER`,
-// `truth.NAME`, `hps.accuracy`, `hps.overhead`, with `+ - * /` and parentheses.
+// `docs/formats/lessons.md` describes the format: keys between two lines of `---`, text, and fenced blocks whose first
+// word says what they are. `## Title` begins a step.
+
+import { Lexer, Marked, type Tokens } from "marked";
+import temml from "temml";
+
+export type QuestionKind = "number" | "choice" | "predict" | "next" | "goal";
+
+export interface Option {
+  text: string;
+  right: boolean;
+  /** What is said to who chooses it. */
+  reply: string;
+}
 
 export interface Question {
   id: string;
-  kind: "number" | "choice";
+  kind: QuestionKind;
   text: string;
   hint: string;
+  /** What is said behind a right answer. */
+  why: string;
   /** An expression, of a number. */
   answer: string;
   within: string;
-  options: { text: string; right: boolean }[];
+  options: Option[];
+  /** Words of the instruction that is asked for, and what is asked of it. */
+  row: string;
+  asks: string;
+  /** Comparisons that a goal has, joined by `and`. */
+  goal: string;
+  /** What a goal leaves as it is: `program`, `machine`. */
+  keep: string;
+  /** Keys of the machine or a program that reach the goal. */
+  solution: { program?: string; keys?: Record<string, string>; profilers?: string } | undefined;
 }
 
+export type Part = { text: string } | { picture: string; about: string } | { question: Question };
+
 export interface Step {
-  texts: string[];
+  title: string;
+  parts: Part[];
+  questions: Question[];
   program: string | undefined;
   builtIn: string | undefined;
   keys: Record<string, string>;
   productions: string | undefined;
   profilers: string | undefined;
   show: string | undefined;
-  questions: Question[];
 }
 
 export interface Lesson {
   title: string;
   about: string;
+  path: string;
   isa: string;
   machine: string;
   limit: number;
@@ -59,106 +71,269 @@ export class LessonError extends Error {
   }
 }
 
-const KINDS = ["text", "program", "builtin", "set", "productions", "profilers", "show", "number", "choice", "step"];
+const HEAD = ["title", "about", "path", "isa", "machine", "limit"];
+const QUESTIONS = ["number", "choice", "predict", "next", "goal"];
+const FENCES = ["program", "builtin", "set", "productions", "profilers", "show", "picture", "solution", ...QUESTIONS];
+const GROUPS = ["summary", "core", "memory", "stack", "analysis", "error", "truth", "states", "hps"];
+const ASKS: Record<string, string[]> = { predict: ["issue", "execute", "complete", "commit"], next: ["issue", "commit"] };
+/** Fields of questions; each kind has some of them. */
+const FIELDS: Record<string, string[]> = {
+  number: ["answer", "within", "hint", "why"],
+  choice: ["hint", "why"],
+  predict: ["row", "asks", "within", "hint", "why"],
+  next: ["asks", "hint", "why"],
+  goal: ["goal", "keep", "hint", "why"],
+};
+/** Links of a text: what stands in front of the colon. */
+const LINKS = ["row", "block", "tab", "counter", "view", "table", "cycle", "set"];
+export const BLOCKS = ["predictors", "fetch", "rob", "commit", "icache", "stations", "units", "stores", "level2", "dcache", "loads"];
 
-const emptyStep = (): Step => ({
-  texts: [],
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+/** Markdown without HTML of its own. Links point into the page, pictures are data. */
+const marked = new Marked({
+  extensions: [
+    {
+      name: "formula",
+      level: "inline",
+      start: (text: string) => text.indexOf("$"),
+      tokenizer(text: string) {
+        const match = /^\$([^$\n]+)\$/.exec(text);
+        return match ? { type: "formula", raw: match[0], text: match[1] } : undefined;
+      },
+      renderer: (token) => temml.renderToString(token["text"] as string, { throwOnError: false }),
+    },
+  ],
+  renderer: {
+    html: ({ text }) => escaped(text),
+    link({ href, tokens }) {
+      return `<a href="#" role="button" data-to="${escaped(decodeURI(href))}">${this.parser.parseInline(tokens)}</a>`;
+    },
+    image: ({ href, text }) => (href.startsWith("data:image/") ? `<img src="${escaped(href)}" alt="${escaped(text)}">` : escaped(text)),
+  },
+});
+
+/** The HTML of a text. Words of a link may have blanks between them, which Markdown wants in angle brackets. */
+export const html = (text: string): string => marked.parse(text.replaceAll(/\]\((\w+:[^<>()]* [^<>()]*)\)/g, "](<$1>)"), { async: false });
+
+const emptyStep = (title: string): Step => ({
+  title,
+  parts: [],
+  questions: [],
   program: undefined,
   builtIn: undefined,
   keys: {},
   productions: undefined,
   profilers: undefined,
   show: undefined,
-  questions: [],
 });
 
 /** Reads a lesson. */
 export function parse(text: string, name: string): Lesson {
-  const lines = text.replaceAll("\r\n", "\n").split("\n");
+  const source = text.replaceAll("\r\n", "\n");
+  const front = /^---\n([\s\S]*?)\n---\n/.exec(source);
+  if (!front) throw new LessonError(1, "a lesson begins with `---`, keys, and `---`");
   const head: Record<string, string> = {};
-  let at = 0;
-  for (; at < lines.length && !lines[at]!.startsWith("---"); at++) {
-    const line = lines[at]!.trim();
-    if (line === "" || line.startsWith("#")) continue;
+  front[1]!.split("\n").forEach((line, at) => {
+    if (line.trim() === "") return;
     const colon = line.indexOf(":");
-    if (colon < 0) throw new LessonError(at + 1, "write `key: value` before the first part");
-    head[line.slice(0, colon).trim()] = line.slice(colon + 1).trim();
+    const key = line.slice(0, colon).trim();
+    if (colon < 0 || !HEAD.includes(key)) throw new LessonError(at + 2, `write \`key: value\` with a key of ${HEAD.join(", ")}`);
+    head[key] = line.slice(colon + 1).trim();
+  });
+  if (!head["title"]) throw new LessonError(2, "a lesson has a `title:`");
+  const limit = Number(head["limit"] ?? 20_000);
+  if (!(limit > 0)) throw new LessonError(2, "`limit:` is a number of instructions");
+  const steps: Step[] = [emptyStep("")];
+  let line = front[0].split("\n").length;
+  for (const token of new Lexer().lex(source.slice(front[0].length))) {
+    take(steps, token as Tokens.Generic, line, name);
+    line += token.raw.split("\n").length - 1;
   }
-  if (!head["title"]) throw new LessonError(1, "a lesson has a `title:`");
-  const steps: Step[] = [emptyStep()];
-  while (at < lines.length) {
-    const begin = at;
-    const [kind = "", ...rest] = lines[at]!.slice(3).trim().split(/\s+/);
-    if (!KINDS.includes(kind)) throw new LessonError(begin + 1, `\`${kind}\` is no kind of part (${KINDS.join(", ")})`);
-    const body: string[] = [];
-    for (at++; at < lines.length && !lines[at]!.startsWith("---"); at++) body.push(lines[at]!);
-    take(steps, kind, rest.join(" "), body, begin + 1, name);
-  }
+  const filled = steps.filter((step) => step.parts.length > 0);
+  if (filled.length === 0) throw new LessonError(line, "a lesson has a step with a text");
   return {
     title: head["title"],
     about: head["about"] ?? "",
+    path: head["path"] ?? "",
     isa: head["isa"] ?? "riscv64",
     machine: head["machine"] ?? "hps-4wide",
-    limit: Number(head["limit"] ?? 20_000),
-    steps: steps.filter((step) => step.texts.length + step.questions.length > 0),
+    limit,
+    steps: filled,
   };
 }
 
-function take(steps: Step[], kind: string, rest: string, body: string[], line: number, name: string): void {
-  let step = steps[steps.length - 1]!;
-  const text = body.join("\n").trim();
+function take(steps: Step[], token: Tokens.Generic, line: number, name: string): void {
+  const step = steps[steps.length - 1]!;
+  if (token.type === "heading" && token["depth"] === 2) {
+    steps.push(emptyStep(String(token["text"])));
+  } else if (token.type === "code" && token["lang"]) {
+    fence(steps, step, String(token["lang"]), String(token["text"]), line, name);
+  } else if (token.type !== "space") {
+    checkLinks(token.raw, line);
+    const last = step.parts[step.parts.length - 1];
+    if (last && "text" in last) last.text += `\n${token.raw}\n`;
+    else step.parts.push({ text: `${token.raw}\n` });
+  }
+}
+
+function checkLinks(text: string, line: number): void {
+  for (const [, href] of text.replaceAll(/`[^`]*`/g, "").matchAll(/(?<!!)\[[^\]]*\]\(<?([^)>]*)>?\)/g)) {
+    const [kind, value] = href!.split(/:(.*)/s);
+    if (!LINKS.includes(kind!) || !value) throw new LessonError(line, `\`${href}\` leads nowhere: write ${LINKS.join(":, ")}:`);
+    if (kind === "block" && !BLOCKS.includes(value)) throw new LessonError(line, `there is no block \`${value}\` (${BLOCKS.join(", ")})`);
+  }
+}
+
+/** `key = value` in lines. */
+function settings(body: string, line: number): Record<string, string> {
+  const keys: Record<string, string> = {};
+  body.split("\n").forEach((one, at) => {
+    if (one.trim() === "") return;
+    const match = /^\s*([\w.]+)\s*=\s*(.*)$/.exec(one);
+    if (!match) throw new LessonError(line + 1 + at, "write `section.key = value`");
+    keys[match[1]!] = match[2]!.trim();
+  });
+  return keys;
+}
+
+function fence(steps: Step[], step: Step, lang: string, body: string, line: number, name: string): void {
+  const [kind = "", ...words] = lang.split(/\s+/);
+  const rest = words.join(" ");
+  if (QUESTIONS.includes(kind)) {
+    const asked = question(kind as QuestionKind, body.split("\n"), line, `${name}/${steps.length}/${step.questions.length}`);
+    step.questions.push(asked);
+    step.parts.push({ question: asked });
+    return;
+  }
   switch (kind) {
-    case "step":
-      steps.push((step = emptyStep()));
-      if (text) step.texts.push(text);
-      break;
-    case "text":
-      step.texts.push(text);
-      break;
     case "program":
-      step.program = body.join("\n").replace(/\s+$/, "\n");
+      step.program = `${body.trimEnd()}\n`;
       break;
     case "builtin":
       step.builtIn = rest;
       break;
+    case "set":
+      Object.assign(step.keys, settings(body, line));
+      break;
     case "productions":
-      step.productions = text;
+      step.productions = body.trim();
       break;
     case "profilers":
-      step.profilers = text;
+      step.profilers = body.trim();
       break;
     case "show":
+      if (!["pipeline", "compare", "dise", "profilers"].includes(rest)) throw new LessonError(line, "there are the views pipeline, compare, dise and profilers");
       step.show = rest;
       break;
-    case "set":
-      body.forEach((one, at) => {
-        if (one.trim() === "") return;
-        const match = /^\s*([\w.]+)\s*=\s*(.*)$/.exec(one);
-        if (!match) throw new LessonError(line + at + 1, "write `section.key = value`");
-        step.keys[match[1]!] = match[2]!.trim();
-      });
+    case "picture":
+      if (!rest) throw new LessonError(line, "a picture has words that say what it shows: ```picture WORDS");
+      step.parts.push({ picture: body, about: rest });
       break;
+    case "solution": {
+      const goal = step.questions[step.questions.length - 1];
+      if (goal?.kind !== "goal") throw new LessonError(line, "a solution stands behind its goal");
+      if (rest === "profilers") goal.solution = { profilers: body };
+      else goal.solution = rest === "program" ? { program: `${body.trimEnd()}\n` } : { keys: settings(body, line) };
+      break;
+    }
     default:
-      step.questions.push(question(kind as Question["kind"], body, line, `${name}/${steps.length}/${step.questions.length}`));
+      throw new LessonError(line, `\`${kind}\` is no kind of block (${FENCES.join(", ")})`);
   }
 }
 
-function question(kind: Question["kind"], body: string[], line: number, id: string): Question {
-  const asked: Question = { id, kind, text: "", hint: "", answer: "", within: "1%", options: [] };
+function question(kind: QuestionKind, body: string[], line: number, id: string): Question {
+  const asked: Question = {
+    id,
+    kind,
+    text: "",
+    hint: "",
+    why: "",
+    answer: "",
+    within: kind === "predict" ? "0" : "1%",
+    options: [],
+    row: "",
+    asks: kind === "next" ? "commit" : "complete",
+    goal: "",
+    keep: "",
+    solution: undefined,
+  };
   const text: string[] = [];
-  for (const one of body) {
-    const named = /^(answer|within|hint):\s*(.*)$/.exec(one);
+  body.forEach((one, at) => {
+    const named = /^([a-z]+):\s+(.*)$/.exec(one);
     const option = /^([*-])\s+(.*)$/.exec(one);
-    if (named) asked[named[1] as "answer" | "within" | "hint"] = named[2]!.trim();
-    else if (kind === "choice" && option) asked.options.push({ text: option[2]!, right: option[1] === "*" });
-    else text.push(one);
-  }
+    if (named && FIELDS[kind]!.includes(named[1]!)) {
+      (asked as unknown as Record<string, string>)[named[1]!] = named[2]!.trim();
+    } else if (kind === "choice" && option) {
+      const [words = "", reply = ""] = option[2]!.split(" :: ");
+      asked.options.push({ text: words.trim(), right: option[1] === "*", reply: reply.trim() });
+      if (option[1] === "-" && !reply) throw new LessonError(line + 1 + at, "a wrong answer has its reply: `- WORDS :: REPLY`");
+    } else text.push(one);
+  });
   asked.text = text.join("\n").trim();
-  if (kind === "number" && !asked.answer) throw new LessonError(line, "a number has an `answer:`");
-  if (kind === "choice" && asked.options.filter((option) => option.right).length !== 1) {
-    throw new LessonError(line, "a choice has exactly one right answer, marked by `*`");
+  const wrong = (message: string): never => {
+    throw new LessonError(line, message);
+  };
+  if (!asked.text) wrong("a question has a text");
+  if (kind === "number") asked.answer ? check(asked.answer, wrong) : wrong("a number has an `answer:`");
+  if (kind === "choice" && asked.options.filter((option) => option.right).length !== 1) wrong("a choice has exactly one right answer, marked by `*`");
+  if (kind === "predict" && !asked.row) wrong("a prediction has a `row:`, words of the instruction");
+  if (ASKS[kind] && !ASKS[kind]!.includes(asked.asks)) wrong(`\`asks:\` is one of ${ASKS[kind]!.join(", ")}`);
+  if (kind === "goal") {
+    if (!asked.goal) wrong("a goal has a `goal:`, a comparison");
+    comparisons(asked.goal, wrong).forEach(([left, , right]) => [left, right].forEach((one) => check(one, wrong)));
   }
   return asked;
+}
+
+/** An expression that has only known names. */
+function check(expression: string, wrong: (message: string) => never): void {
+  const known = (name: string) => (GROUPS.includes(name.split(".")[0]!) && name.includes(".") ? 1 : undefined);
+  try {
+    evaluate(expression, known);
+  } catch (error) {
+    wrong(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The comparisons of a goal: left, sign, right. */
+export function comparisons(goal: string, wrong: (message: string) => never): [string, string, string][] {
+  return goal.split(/\s+and\s+/).map((one) => {
+    const match = /^(.+?)\s*(<=|>=|<|>|=)\s*(.+)$/.exec(one);
+    return match ? [match[1]!, match[2]!, match[3]!] : wrong(`\`${one}\` is no comparison: write A < B`);
+  });
+}
+
+export function holds(left: number, sign: string, right: number): boolean {
+  switch (sign) {
+    case "<":
+      return left < right;
+    case ">":
+      return left > right;
+    case "<=":
+      return left <= right;
+    case ">=":
+      return left >= right;
+    default:
+      return left === right;
+  }
+}
+
+/** The options in an order that depends on the question and on who learns, and not on the order in the file. */
+export function shuffled<T>(options: T[], seed: string): T[] {
+  let state = 2166136261;
+  for (const letter of seed) state = Math.imul(state ^ letter.charCodeAt(0), 16777619);
+  const random = (): number => {
+    state = Math.imul(state ^ (state >>> 15), 2246822519) + 1;
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
+  };
+  const all = [...options];
+  for (let at = all.length - 1; at > 0; at--) {
+    const other = Math.floor(random() * (at + 1));
+    [all[at], all[other]] = [all[other]!, all[at]!];
+  }
+  return all;
 }
 
 /** The value of an expression; `look` gives the values of names. */

@@ -2,13 +2,31 @@
 
 import type { ProfileOrder, Setup } from "./types";
 
-export type View = "pipeline" | "dise" | "profilers" | "lessons";
+export type View = "pipeline" | "compare" | "dise" | "profilers";
 export type Tab = "registers" | "memory" | "code" | "function" | "loop" | "output" | "counters";
+
+/** An answer to a question of a lesson. */
+export interface Given {
+  text: string;
+  right: boolean;
+  /** Answers up to the first right one, that one included. */
+  tries: number;
+  /** Seconds from the first sight of the question to the first right answer, or to the last answer. */
+  seconds: number;
+}
+
+/** A place of a run that somebody wants to come back to. */
+export interface Bookmark {
+  cycle: number;
+  row: number | null;
+}
 
 /** What a link carries. Programs from files are not part of it. */
 export interface Linked {
   view: View;
   setup: Setup;
+  /** The run that is kept for a comparison. */
+  pinned: Setup | null;
   cycle: number;
   /** The hardware context that is looked at. */
   context: number;
@@ -33,7 +51,16 @@ export interface Linked {
   marks: string;
   lesson: number;
   step: number;
-  answers: Record<string, string>;
+  answers: Record<string, Given>;
+  /** The lesson stands beside the machine. */
+  lessonsOpen: boolean;
+  /** Wrong paths are left out of the time line. */
+  hideWrong: boolean;
+  /** Dependences of the selected instruction are drawn on the time line. */
+  arrows: boolean;
+  bookmarks: Bookmark[];
+  /** What is open below the bar: the program's text, the machine's keys, or nothing. */
+  drawer: "" | "program" | "machine";
   /** Lessons that were opened from files. */
   lessons: { name: string; text: string }[];
 }
@@ -56,6 +83,7 @@ export async function write(linked: Linked): Promise<string> {
   if (plain.setup.program.kind === "file") {
     plain.setup.program = { kind: "built_in", name: "bwt", isa: "riscv64", size: "small" };
   }
+  if (plain.pinned?.program.kind === "file") plain.pinned = null;
   const bytes = new TextEncoder().encode(JSON.stringify(plain));
   return "#" + toText(await through(bytes, new CompressionStream("deflate-raw")));
 }

@@ -2,11 +2,13 @@
 
 import { missing } from "./api";
 import { App } from "./app";
-import { fill, grouped, h } from "./dom";
+import { download, fill, grouped, h } from "./dom";
 import { read, type Linked, type View } from "./link";
 import { EXAMPLES, SetupPanel } from "./setup";
 import { Stepper } from "./stepper";
+import { picture } from "./svg";
 import type { Setup, Summary } from "./types";
+import { CompareView } from "./views/compare";
 import { DiseView } from "./views/dise";
 import { LessonsView } from "./views/lessons";
 import { PipelineView } from "./views/pipeline";
@@ -14,27 +16,30 @@ import { ProfilersView } from "./views/profilers";
 
 const VIEWS: [View, string][] = [
   ["pipeline", "Pipeline"],
+  ["compare", "Compare"],
   ["dise", "DISE"],
   ["profilers", "Profilers"],
-  ["lessons", "Lessons"],
 ];
 
 const BEGIN: Linked = {
   view: "pipeline",
   setup: {
     program: { kind: "assembly", isa: "riscv64", text: EXAMPLES[0]!.text },
+    arguments: [],
+    input: "",
     machine: "hps-4wide",
     keys: {},
     productions: [],
     params: {},
     limit: 20_000,
   },
+  pinned: null,
   cycle: 0,
   context: 0,
   selected: null,
   breakpoints: [],
   event: "mispredicted",
-  zoom: 3,
+  zoom: 5,
   tab: "registers",
   address: "0x1000000",
   table: "l1d",
@@ -50,8 +55,35 @@ const BEGIN: Linked = {
   lesson: -1,
   step: 0,
   answers: {},
+  lessonsOpen: false,
+  hideWrong: false,
+  arrows: true,
+  bookmarks: [],
+  drawer: "",
   lessons: [],
 };
+
+/** Width from which a lesson stands beside the machine, in pixels. */
+const BESIDE = 1280;
+
+/**
+ * `?lesson=3` opens a lesson by its number, `&step=2` a step of it, `?cycle=400` shows a cycle of the program, and `&embed`
+ * leaves out what leads elsewhere.
+ */
+function asked(): { lesson: number | undefined; step: number; cycle: number | undefined; embed: boolean } {
+  const query = new URLSearchParams(location.search);
+  const number = (name: string): number | undefined => {
+    const value = Number(query.get(name));
+    return query.has(name) && Number.isInteger(value) && value > 0 ? value - 1 : undefined;
+  };
+  const cycle = number("cycle");
+  return {
+    lesson: number("lesson"),
+    step: number("step") ?? 0,
+    cycle: cycle === undefined ? undefined : cycle + 1,
+    embed: query.has("embed"),
+  };
+}
 
 const fallback = (root: HTMLElement, text: string): void =>
   fill(root, h("main", { class: "fallback", role: "alert" }, h("h1", {}, "HPS Lab"), h("p", {}, text)));
@@ -94,8 +126,12 @@ async function start(root: HTMLElement): Promise<void> {
   fill(root, h("p", { class: "loading", role: "status" }, "Starting the simulator…"));
   const given = JSON.parse(document.getElementById("start")!.textContent!) as Partial<Setup> | null;
   const linked = await read(location.hash);
+  const query = asked();
+  document.body.classList.toggle("embed", query.embed);
   const app = new App({
     ...structuredClone(BEGIN),
+    lessonsOpen: given === null && innerWidth >= BESIDE,
+    ...(query.cycle === undefined ? {} : { cycle: query.cycle }),
     ...linked,
     setup: { ...structuredClone(BEGIN.setup), ...(linked?.setup ?? given) },
     order: { ...structuredClone(BEGIN.order), ...linked?.order },
@@ -119,9 +155,10 @@ async function start(root: HTMLElement): Promise<void> {
   }
   const setup = new SetupPanel(app);
   const pipeline = new PipelineView(app);
+  const compare = new CompareView(app);
   const dise = new DiseView(app);
   const profilers = new ProfilersView(app);
-  const lessons = new LessonsView(app, () => {
+  const lessons = new LessonsView(app, pipeline, () => {
     setup.render();
     dise.render();
     profilers.renderControls();
@@ -129,9 +166,9 @@ async function start(root: HTMLElement): Promise<void> {
   const stepper = new Stepper(app);
   const views: Record<View, HTMLElement> = {
     pipeline: pipeline.element,
+    compare: compare.element,
     dise: dise.element,
     profilers: profilers.element,
-    lessons: lessons.element,
   };
   const problem = h("div", { class: "problem", role: "alert" });
   const status = h("span", { class: "status", role: "status" });
@@ -160,20 +197,67 @@ async function start(root: HTMLElement): Promise<void> {
     views[view].setAttribute("aria-labelledby", tab.id);
     return tab;
   });
+  /** Pictures for slides: the view, and its parts. */
+  const save = (name: string, element: () => HTMLElement): HTMLElement =>
+    h("button", {
+      type: "button",
+      onclick: () => {
+        pictures.open = false;
+        const { summary, linked } = app;
+        const title = `HPS Lab: ${name}${summary ? `, ${summary.program} on ${summary.machine}, cycle ${linked.cycle}` : ""}`;
+        download(`hps-${name.replaceAll(" ", "-")}.svg`, picture(element(), title, () => {
+          pipeline.paint();
+          compare.paint();
+        }), "image/svg+xml");
+      },
+    }, name);
+  const pictures = h(
+    "details",
+    { class: "menu" },
+    h("summary", {}, "Picture"),
+    h(
+      "div",
+      {},
+      h("p", { class: "faint" }, "Save as SVG:"),
+      save("view", () => views[app.linked.view]),
+      h("span", { class: "of-pipeline" }, save("time line", () => pipeline.timeline.element), save("block diagram", () => pipeline.diagram)),
+      h("span", { class: "of-machine" }, save("machine", () => setup.diagram)),
+      h("span", { class: "of-lesson" }, save("lesson", () => lessons.element)),
+    ),
+  );
+  lessons.element.id = "lesson";
+  const opener = h(
+    "button",
+    {
+      type: "button",
+      id: "tab-lessons",
+      "aria-controls": "lesson",
+      onclick: () => {
+        app.linked.lessonsOpen = !app.linked.lessonsOpen;
+        app.tell("view");
+        window.dispatchEvent(new Event("resize"));
+      },
+    },
+    "Lessons",
+  );
   fill(
     root,
     h(
       "header",
       {},
       h("h1", {}, "HPS Lab"),
+      opener,
       h("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, tabs),
       status,
+      pictures,
       themes(),
     ),
-    setup.element,
-    problem,
-    stepper.element,
-    h("main", {}, Object.values(views)),
+    h(
+      "div",
+      { class: "workspace" },
+      lessons.element,
+      h("main", { class: "machine-side" }, setup.element, problem, stepper.element, h("div", { class: "content" }, Object.values(views))),
+    ),
   );
 
   const show = (): void => {
@@ -183,11 +267,15 @@ async function start(root: HTMLElement): Promise<void> {
       tabs[at]!.setAttribute("aria-selected", String(here));
       tabs[at]!.tabIndex = here ? 0 : -1;
     });
-    stepper.element.hidden = app.linked.view === "lessons" || app.linked.view === "profilers";
+    stepper.element.hidden = app.linked.view === "profilers" || app.linked.view === "compare";
     document.body.dataset["view"] = app.linked.view;
+    document.body.classList.toggle("with-machine", app.linked.drawer === "machine");
+    document.body.classList.toggle("with-lesson", app.linked.lessonsOpen);
+    lessons.element.hidden = !app.linked.lessonsOpen;
+    opener.setAttribute("aria-expanded", String(app.linked.lessonsOpen));
   };
   app.listen((change) => {
-    if (change === "view") show();
+    if (change === "view" || change === "selected") show();
     if (change === "busy") {
       document.body.classList.toggle("busy", app.busy);
       if (app.busy) status.textContent = "running…";
@@ -195,7 +283,7 @@ async function start(root: HTMLElement): Promise<void> {
     if (change === "run") {
       const { summary } = app;
       status.textContent = summary
-        ? `${summary.program}: ${summary.cycles.toLocaleString("en-US")} cycles, ${summary.instructions.toLocaleString("en-US")} instructions, ${(summary.instructions / Math.max(1, summary.cycles)).toFixed(2)} a cycle; ${summary.said}${notes(summary)}`
+        ? `${summary.program}: ${grouped(summary.cycles)} cycles, ${grouped(summary.instructions)} instructions, ${(summary.instructions / Math.max(1, summary.cycles)).toFixed(2)} a cycle; ${summary.said}${notes(summary)}`
         : "";
       document.body.dataset["cycles"] = String(summary?.cycles ?? "");
     }
@@ -213,13 +301,14 @@ async function start(root: HTMLElement): Promise<void> {
   window.addEventListener("resize", () => pipeline.draw());
   window.addEventListener("hashchange", () => location.reload());
   // For tests, and for whoever wants to ask the simulator by hand.
-  Object.assign(window, { hps: { app, pipeline, lessons, profilers, setup } });
+  Object.assign(window, { hps: { app, compare, pipeline, lessons, profilers, setup, stepper } });
   show();
   if (!(await started)) {
     // What was drawn meanwhile gives way to the reason.
     return;
   }
-  await app.run();
+  if (query.lesson !== undefined && linked === undefined) await lessons.go(query.lesson, query.step);
+  else await app.run((linked?.cycle ?? query.cycle) === undefined);
   app.tell("view");
   document.body.dataset["ready"] = "true";
 }

@@ -1,8 +1,9 @@
 // The panel that says what is run on what.
 
 import type { App } from "./app";
-import { choice, debounced, fill, h, labelled } from "./dom";
+import { choice, debounced, fill, grouped, h, labelled } from "./dom";
 import { Editor } from "./editor";
+import { machineDiagram } from "./machine";
 import type { MachineInfo, ProgramChoice } from "./types";
 
 /** A key of a machine that has a slider: its path, name and steps. */
@@ -100,11 +101,37 @@ export const EXAMPLES = (JSON.parse(document.getElementById("examples")!.textCon
   }),
 );
 
+/** Machines to grow with: a preset and what is changed of it. */
+const LADDER: { name: string; about: string; machine: string; keys: Record<string, string> }[] = [
+  {
+    name: "one at a time",
+    about: "a step on the way: 1-wide, in program order",
+    machine: "tiny-2wide",
+    keys: { ...widths(1), "issue.scheduling": "InOrder()" },
+  },
+  { name: "dual issue", about: "2-wide, in program order", machine: "tiny-2wide", keys: { "issue.scheduling": "InOrder()" } },
+];
+
+function widths(width: number): Record<string, string> {
+  return Object.fromEntries(WIDTHS.map((key) => [key, String(width)]));
+}
+
+/** The words of a line; quotes hold blanks. */
+export const words = (line: string): string[] =>
+  [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, plain]) => double ?? single ?? plain ?? "");
+
+/** A word as it stands in such a line. */
+const quoted = (word: string): string => (word === "" || /[\s"']/.test(word) ? (word.includes('"') ? `'${word}'` : `"${word}"`) : word);
+
+const same = (a: Record<string, string>, b: Record<string, string>): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
+
 export class SetupPanel {
   readonly element = h("section", { class: "setup", "aria-label": "Program and machine" });
   readonly editor: Editor;
   private readonly source = h("div", { class: "source" });
   private readonly machine = h("div", { class: "keys" });
+  readonly diagram = h("div", { class: "machine-picture", tabIndex: 0, role: "region", "aria-label": "Block diagram of the machine" });
   private readonly run = debounced(160, () => void this.app.run());
   private file: ProgramChoice | undefined;
 
@@ -119,6 +146,7 @@ export class SetupPanel {
     });
     this.editor.breaks((line) => this.toggleLine(line));
     app.listen((change) => {
+      if (change === "run") fill(this.diagram, app.summary ? machineDiagram(app.summary, app.linked.setup.keys) : null);
       if (change === "problem") {
         this.editor.mark(app.problem?.place === "assembly" ? app.problem : undefined);
       }
@@ -173,6 +201,23 @@ export class SetupPanel {
         this.changed();
       },
     });
+    const given = h("input", {
+      value: setup.arguments.map(quoted).join(" "),
+      spellcheck: false,
+      onchange: () => {
+        setup.arguments = words(given.value);
+        this.changed();
+      },
+    });
+    const input = h("textarea", {
+      value: setup.input,
+      rows: 2,
+      spellcheck: false,
+      onchange: () => {
+        setup.input = input.value;
+        this.changed();
+      },
+    });
     const choose = (name: string, set: string): void => {
       if (name === "assembly") {
         const kept = this.editor.text;
@@ -195,38 +240,67 @@ export class SetupPanel {
       ["alpha", "Alpha"],
     ];
     const stop = h("button", { type: "button", class: "stop", onclick: () => void this.app.stop() }, "Stop");
+    const { keys } = setup;
+    const ladder = LADDER.findIndex((one) => one.machine === setup.machine && same(one.keys, keys));
+    const changes = ladder >= 0 ? 0 : Object.keys(keys).length;
+    const drawer = (name: "program" | "machine", text: string): HTMLElement =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "drawer",
+          "aria-expanded": String(this.app.linked.drawer === name),
+          onclick: () => {
+            this.app.linked.drawer = this.app.linked.drawer === name ? "" : name;
+            this.app.tell("selected");
+            this.render();
+          },
+        },
+        text,
+      );
     fill(
       this.element,
       h(
         "div",
         { class: "bar" },
         labelled("Program", choice(programs, which, (name) => choose(name, isa))),
-        labelled("Instruction set", this.isaChoice(isas, isa, (set) => choose(which.startsWith("example ") ? "assembly" : which, set))),
+        drawer("program", "Edit the program"),
         labelled(
           "Machine",
           choice(
-            this.app.catalog.machines.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
-            setup.machine,
+            [
+              ...LADDER.map(({ name, about }, at): [string, string] => [`ladder ${at}`, `${name}: ${about}`]),
+              ...this.app.catalog.machines.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
+            ],
+            ladder >= 0 ? `ladder ${ladder}` : setup.machine,
             (name) => {
-              setup.machine = name;
-              setup.keys = {};
+              const one = name.startsWith("ladder ") ? LADDER[Number(name.slice(7))]! : undefined;
+              setup.machine = one?.machine ?? name;
+              setup.keys = { ...one?.keys };
               this.changed();
               this.render();
             },
           ),
         ),
-        labelled("Instructions at most", limit),
-        h("button", { type: "button", class: "primary", onclick: () => void this.app.run() }, "Run"),
-        h("label", { class: "button" }, "Open ELF…", file),
-        stop,
+        drawer("machine", changes > 0 ? `Change the machine (${changes} changed)` : "Change the machine"),
+        h("span", { class: "run-stop" }, h("button", { type: "button", class: "primary", onclick: () => void this.app.run(true) }, "Run"), stop),
       ),
-      this.source,
       h(
-        "details",
-        { class: "machine", open: Object.keys(setup.keys).length > 0 },
-        h("summary", {}, `Change the machine${Object.keys(setup.keys).length ? " (changed)" : ""}`),
-        this.machine,
+        "div",
+        { class: "program-drawer", hidden: this.app.linked.drawer !== "program" },
+        h(
+          "div",
+          { class: "bar" },
+          labelled("Instruction set", this.isaChoice(isas, isa, (set) => choose(which.startsWith("example ") ? "assembly" : which, set))),
+          labelled("Instructions at most", limit),
+          h("label", { class: "button" }, "Open ELF…", file),
+        ),
+        program.kind === "built_in"
+          ? null
+          : h("div", { class: "bar" }, labelled("Arguments", given, "Words; quotes hold blanks"), labelled("Standard input", input, "The text that the program reads")),
+        this.source,
       ),
+      h("div", { class: "machine-drawer", hidden: this.app.linked.drawer !== "machine" }, this.diagram, this.machine),
     );
     if (program.kind === "assembly") {
       this.editor.text = program.text;
@@ -259,26 +333,31 @@ export class SetupPanel {
     const shown: (() => void)[] = [];
     const slider = (name: string, all: number[], path: string) => {
       const said = h("output", {});
-      const input = h("input", { type: "range", min: "-1" });
+      const input = h("input", { type: "range", min: "0" });
+      const box = h("div", { class: "slider" }, labelled(name, input), said);
+      const preset = machine.values[path]!;
       let steps: number[] = [];
       const show = () => {
         const now = setup.keys[path];
-        // A value that another slider or a lesson has brought about is a step, too.
-        steps = [...new Set(now === undefined ? all : [...all, Number(now)])].sort((a, b) => a - b);
+        // The preset's value is a step, and one that another slider or a lesson has brought about.
+        steps = [...new Set([...all, preset, ...(now === undefined ? [] : [Number(now)])])].sort((a, b) => a - b);
         input.max = String(steps.length - 1);
-        input.value = String(now === undefined ? -1 : steps.indexOf(Number(now)));
-        said.textContent = now ?? "preset";
-        input.setAttribute("aria-valuetext", now ?? "as in the preset");
+        input.value = String(steps.indexOf(Number(now ?? preset)));
+        const text = now === undefined ? grouped(preset) : `${grouped(Number(now))}, was ${grouped(preset)}`;
+        said.textContent = text;
+        box.classList.toggle("changed", now !== undefined);
+        input.setAttribute("aria-valuetext", text);
       };
       input.addEventListener("input", () => {
-        setKey(setup.keys, machine, path, steps[Number(input.value)]);
+        const value = steps[Number(input.value)];
+        setKey(setup.keys, machine, path, value === preset ? undefined : value);
         shown.forEach((show) => show());
         this.app.tell("setup");
         this.run();
       });
       show();
       shown.push(show);
-      return h("div", { class: "slider" }, labelled(name, input), said);
+      return box;
     };
     const predictors = PREDICTORS.filter(([value]) => value !== "Perfect" || machine.contexts === 1);
     const widths = [1, 2, 3, 4, 6, 8].filter((width) => width <= machine.most_width);
@@ -313,7 +392,7 @@ export class SetupPanel {
 
   private changed(): void {
     this.app.tell("setup");
-    void this.app.run();
+    void this.app.run(true);
   }
 
   /** Runs a file. */
@@ -327,7 +406,7 @@ export class SetupPanel {
     const bytes = new Uint8Array(await file.arrayBuffer());
     const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
     const hex = Array.from(bytes, (byte) => digits[byte]).join("");
-    this.file = { kind: "file", name: file.name, hex, arguments: [] };
+    this.file = { kind: "file", name: file.name, hex };
     this.app.linked.setup.program = this.file;
     this.changed();
     this.render();

@@ -5,6 +5,7 @@ import { choice, fill, grouped, h } from "./dom";
 import type { Wanted } from "./types";
 
 const KEYS: [string, string][] = [
+  ["Space", "play cycle by cycle, pause"],
   ["→ ←", "one cycle on, one back"],
   ["n p", "to the next commit of the program, to the one before"],
   ["Shift+→ Shift+←", "to the next commit, to the one before"],
@@ -28,47 +29,72 @@ export class Stepper {
     onchange: () => void this.app.go(Number(this.cycle.value)),
   });
   private readonly contexts = h("span", { class: "joined" });
+  private readonly playButton = h("button", { type: "button", class: "primary play", onclick: () => this.play(!this.playing) });
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  /** Cycles a second while it plays. */
+  private rate = 3;
 
   constructor(private readonly app: App) {
     const button = (text: string, about: string, call: () => unknown) =>
       h("button", { type: "button", title: about, "aria-label": about, onclick: call }, text);
     const events = app.catalog.events.map((name): [string, string] => [name, name.replaceAll("_", " ")]);
+    const speeds: [string, string][] = [["1", "1 a second"], ["3", "3 a second"], ["10", "10 a second"], ["60", "60 a second"]];
+    const speed = choice(speeds, String(this.rate), (rate) => {
+      this.rate = Number(rate);
+      if (this.playing) this.play(true);
+    });
+    speed.setAttribute("aria-label", "Cycles while playing");
+    const event = choice(events, app.linked.event, (name) => {
+      app.linked.event = name;
+      app.tell("selected");
+    });
+    event.setAttribute("aria-label", "Event");
     this.element = h(
       "div",
       { class: "stepper", role: "toolbar", "aria-label": "Steps" },
-      button("|◂", "To the first cycle", () => app.go(0)),
-      button("◂ commit", "Back to the commit before (Shift+Left)", () => app.find({ is: "commit" }, true)),
-      button("◂ instruction", "Back to the commit of the program before (p)", () => app.find({ is: "instruction" }, true)),
-      button("◂ cycle", "One cycle back (Left)", () => this.step(-1)),
-      this.cycle,
-      button("cycle ▸", "One cycle on (Right)", () => this.step(1)),
-      button("instruction ▸", "To the next commit of the program (n)", () => app.find({ is: "instruction" })),
-      button("commit ▸", "To the next commit (Shift+Right)", () => app.find({ is: "commit" })),
+      button("◂", "One cycle back (Left)", () => this.step(-1)),
+      this.playButton,
+      button("▸", "One cycle on (Right)", () => this.step(1)),
+      h("span", { class: "joined cycle" }, h("span", { class: "faint", "aria-hidden": "true" }, "cycle"), this.cycle),
       h(
         "span",
         { class: "joined" },
-        button("◂", "Back to the breakpoint before (Shift+g)", () => this.toBreakpoint(true)),
-        button("breakpoint ▸", "To the next breakpoint (g)", () => this.toBreakpoint()),
+        button("◂ instruction", "Back to the instruction of the program that committed before (p)", () => app.find({ is: "instruction" }, true)),
+        button("instruction ▸", "To the next instruction of the program that commits (n)", () => app.find({ is: "instruction" })),
       ),
       h(
         "span",
         { class: "joined" },
-        choice(events, app.linked.event, (name) => {
-          app.linked.event = name;
-          app.tell("selected");
-        }),
+        event,
         button("◂", "Back to the event before", () => app.find({ is: "event", name: this.app.linked.event }, true)),
         button("▸", "To the next event (e)", () => app.find({ is: "event", name: this.app.linked.event })),
       ),
       this.contexts,
-      button("?", "Keys (?)", () => this.help()),
+      h(
+        "details",
+        { class: "more" },
+        h("summary", {}, "More steps"),
+        h(
+          "div",
+          { class: "bar" },
+          button("|◂", "To the first cycle", () => app.go(0)),
+          button("steady iteration", "To a steady iteration of the hottest loop in the middle of the run", () => app.go(app.summary?.steady ?? 0)),
+          button("◂ commit", "Back to the commit before (Shift+Left)", () => app.find({ is: "commit" }, true)),
+          button("commit ▸", "To the next commit (Shift+Right)", () => app.find({ is: "commit" })),
+          button("◂ breakpoint", "Back to the breakpoint before (Shift+g)", () => this.toBreakpoint(true)),
+          button("breakpoint ▸", "To the next breakpoint (g)", () => this.toBreakpoint()),
+          speed,
+          button("Keys", "Keys (?)", () => this.help()),
+        ),
+      ),
       this.where,
     );
-    this.element.querySelector("select")?.setAttribute("aria-label", "Event");
     app.listen((change) => {
       if (change === "cycle" || change === "run") this.tell();
       if (change === "run") this.renderContexts();
+      if (change === "run" || change === "view") this.play(false);
     });
+    this.play(false);
   }
 
   /** The hardware contexts, if there are several. */
@@ -104,6 +130,25 @@ export class Stepper {
     void this.app.turnTo((this.app.linked.context + 1) % all).then(() => this.renderContexts());
   }
 
+  get playing(): boolean {
+    return this.timer !== undefined;
+  }
+
+  /** Goes on cycle by cycle, or stops. */
+  play(on: boolean): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const next = async (): Promise<void> => {
+      const { app } = this;
+      if (!app.summary || app.linked.cycle >= app.summary.cycles || document.hidden) return this.play(false);
+      await app.go(app.linked.cycle + 1);
+      if (this.playing) this.timer = setTimeout(() => void next(), 1000 / this.rate);
+    };
+    if (on) this.timer = setTimeout(() => void next(), 0);
+    this.playButton.textContent = on ? "❚❚ Pause" : "▶ Play";
+    this.playButton.setAttribute("aria-label", on ? "Pause (Space)" : "Play cycle by cycle (Space)");
+  }
+
   step(by: number): void {
     void this.app.go(this.app.linked.cycle + by);
   }
@@ -131,7 +176,7 @@ export class Stepper {
   /** Keys that work everywhere but in texts. */
   key(event: KeyboardEvent, move: (by: number) => void, toggle: () => void, zoom: (by: number) => void): void {
     const target = event.target as HTMLElement;
-    if (event.defaultPrevented || target.closest("input, select, textarea, dialog, .cm-editor") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || target.closest("input, select, textarea, dialog, .cm-editor") || (event.key === " " && target.closest("button, summary, [role=slider]")) || event.ctrlKey || event.metaKey || event.altKey) return;
     const find = (what: Wanted, backwards = false) => void this.app.find(what, backwards);
     const keys: Record<string, () => void> = {
       ArrowRight: () => (event.shiftKey ? find({ is: "commit" }) : this.step(1)),
@@ -151,6 +196,7 @@ export class Stepper {
       G: () => this.toBreakpoint(true),
       c: () => this.nextContext(),
       "?": () => this.help(),
+      " ": () => this.play(!this.playing),
     };
     const call = keys[event.key];
     if (!call) return;

@@ -2,6 +2,7 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h, labelled } from "./dom";
+import { penOf } from "./svg";
 import type { EntryView, TableView } from "./types";
 
 /** Names of tables for people, and what a set and an entry of them are. */
@@ -92,7 +93,7 @@ export class TableDrawing {
     canvas.height = Math.round(height * scale);
     canvas.style.width = `${used}px`;
     canvas.style.height = `${height}px`;
-    const pen = canvas.getContext("2d")!;
+    const pen = penOf(canvas);
     const style = getComputedStyle(canvas);
     const color = (name: string) => style.getPropertyValue(name);
     const colors = Object.fromEntries(Object.entries(LETTERS).map(([letter, [name]]) => [letter, color(name)]));

@@ -1,7 +1,9 @@
 // The time line: a row for each instruction, a column for each cycle, drawn on a canvas.
 
 import type { App } from "./app";
-import { grouped, h } from "./dom";
+import { fill, grouped, h } from "./dom";
+import { Overview } from "./overview";
+import { penOf, type Pen } from "./svg";
 import type { Row } from "./types";
 
 const ROW = 20;
@@ -10,7 +12,7 @@ const HEAD = 2;
 const LABEL = 250;
 /** The tallest element that browsers scroll reliably. */
 const TALLEST = 8e6;
-const WIDTHS = [4, 6, 9, 13, 18, 24];
+const WIDTHS = [1, 2, 4, 6, 9, 13, 18, 24];
 /** Stripes by hardware context. */
 const CONTEXT_WIDTH = 16;
 
@@ -73,7 +75,7 @@ function reason(stage: Stage, row: Row): string {
 }
 
 /** The parts of a row: stage, first cycle, first cycle behind. */
-function parts(row: Row): [Stage, number, number][] {
+export function parts(row: Row): [Stage, number, number][] {
   const end = row.end + 1;
 
   const stops: [Stage, number | null][] = [
@@ -99,7 +101,11 @@ export class Timeline {
   });
   private readonly scroller = h("div", { class: "timeline-scroll", tabIndex: -1 });
   private readonly spacer = h("div", { class: "timeline-spacer" });
-  private readonly pen: CanvasRenderingContext2D;
+  /** The canvas's pen, or one that writes a picture. */
+  private get pen(): Pen {
+    return penOf(this.canvas);
+  }
+  private readonly overview: Overview;
   private top = 0;
   private left = 0;
   private follows = true;
@@ -114,23 +120,118 @@ export class Timeline {
     private readonly app: App,
     private readonly selected: (index: number) => void,
   ) {
-    const pen = this.canvas.getContext("2d");
-    if (!pen) throw new Error("this browser draws on no canvas");
-    this.pen = pen;
     this.scroller.append(this.spacer, this.canvas);
-    const tools = h(
-      "div",
-      { class: "timeline-tools" },
-      h("button", { type: "button", onclick: () => this.zoomBy(-1), "aria-label": "Narrower cycles" }, "−"),
-      h("button", { type: "button", onclick: () => this.zoomBy(1), "aria-label": "Wider cycles" }, "+"),
-      h("button", { type: "button", onclick: () => this.toCycle() }, "To the cycle"),
-    );
-    this.element = h("div", { class: "timeline" }, tools, this.scroller);
+    this.overview = new Overview(app, () => [this.left, this.left + this.columns]);
+    this.element = h("div", { class: "timeline" }, this.tools(), this.overview.element, this.scroller);
     this.scroller.addEventListener("scroll", () => this.scrolled());
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("click", (event) => this.clicked(event));
     this.canvas.addEventListener("mousemove", (event) => this.hovered(event));
     new ResizeObserver(() => this.draw()).observe(this.scroller);
+  }
+
+  /** Search, marks and what is shown: one row above the time line. */
+  private tools(): HTMLElement {
+    const { app } = this;
+    const said = h("span", { role: "status", class: "faint" });
+    const seek = async (backwards: boolean): Promise<void> => {
+      if (words.value.trim() === "") return;
+      const row = await app.seek({ is: "text", text: words.value }, backwards);
+      said.textContent = row ? "" : "not found";
+      if (row) this.showRow(row);
+    };
+    const words = h("input", {
+      type: "search",
+      placeholder: "find: ld, a5, #120",
+      "aria-label": "Find an instruction by its text, address or number",
+      onkeydown: (event: KeyboardEvent) => event.key === "Enter" && void seek(event.shiftKey),
+    });
+    let rank = 0;
+    app.listen((change) => {
+      if (change === "run") rank = 0;
+    });
+    const longest = async (): Promise<void> => {
+      const row = (await app.seek({ is: "longest_wait", rank })) ?? undefined;
+      said.textContent = row ? `wait ${rank + 1}` : "no more waits";
+      rank = row ? rank + 1 : 0;
+      if (row) this.showRow(row);
+    };
+    const toggle = (text: string, about: string, key: "hideWrong" | "arrows"): HTMLElement => {
+      const button = h("button", {
+        type: "button",
+        title: about,
+        "aria-pressed": String(app.linked[key]),
+        onclick: () => {
+          app.linked[key] = !app.linked[key];
+          button.setAttribute("aria-pressed", String(app.linked[key]));
+          if (key === "hideWrong") {
+            this.reset();
+            this.toCycle();
+          }
+          app.tell("selected");
+        },
+      }, text);
+      return button;
+    };
+    const marks = h("span", { class: "joined" });
+    const showMarks = (): void =>
+      fill(
+        marks,
+        app.linked.bookmarks.map(({ cycle, row }, at) =>
+          h("button", {
+            type: "button",
+            title: "Go there; with Delete it goes away",
+            onclick: () => {
+              app.linked.selected = row;
+              void app.go(cycle).then(() => app.tell("selected"));
+            },
+            onkeydown: (event: KeyboardEvent) => {
+              if (event.key !== "Delete") return;
+              app.linked.bookmarks.splice(at, 1);
+              app.tell("selected");
+              showMarks();
+            },
+          }, `★ ${grouped(cycle)}`),
+        ),
+      );
+    showMarks();
+    return h(
+      "div",
+      { class: "timeline-tools", role: "toolbar", "aria-label": "Time line" },
+      h("button", { type: "button", onclick: () => this.zoomBy(-1), "aria-label": "Narrower cycles" }, "−"),
+      h("button", { type: "button", onclick: () => this.zoomBy(1), "aria-label": "Wider cycles" }, "+"),
+      h("button", { type: "button", onclick: () => this.toCycle() }, "To the cycle"),
+      toggle("Arrows", "Results that the selected instruction waits for, and those that wait for it", "arrows"),
+      toggle("Hide wrong paths", "Only instructions that commit", "hideWrong"),
+      h("button", { type: "button", title: "The longest time without a commit; again: the next one", onclick: () => void longest() }, "Longest wait"),
+      words,
+      h("button", { type: "button", "aria-label": "Find the one before (Shift+Enter)", onclick: () => void seek(true) }, "▴"),
+      h("button", { type: "button", "aria-label": "Find the next (Enter)", onclick: () => void seek(false) }, "▾"),
+      h("button", {
+        type: "button",
+        "aria-label": "Bookmark this cycle",
+        title: "Bookmark this cycle",
+        onclick: () => {
+          const { cycle, selected: row, bookmarks } = app.linked;
+          if (!bookmarks.some((one) => one.cycle === cycle)) bookmarks.push({ cycle, row });
+          app.tell("selected");
+          showMarks();
+        },
+      }, "☆"),
+      marks,
+      said,
+    );
+  }
+
+  /** Scrolls a row into sight. */
+  showRow(row: Row): void {
+    const line = this.app.lineOf(row);
+    if (line < this.top || line >= this.top + this.visible) this.setTop(line - this.visible / 3);
+    if (row.end < this.left || row.fetch > this.left + this.columns) {
+      this.follows = false;
+      this.left = Math.max(0, Math.min(row.fetch, row.end - this.columns / 2) - 2);
+    }
+    this.draw();
   }
 
   private get zoom(): number {
@@ -142,7 +243,7 @@ export class Timeline {
   }
 
   private get rows(): number {
-    return this.app.summary?.rows ?? 0;
+    return this.app.lines;
   }
 
   private get visible(): number {
@@ -174,11 +275,20 @@ export class Timeline {
 
   /** Scrolls so that the first instruction in flight in the cycle is at the top. */
   toCycle(): void {
-    const first = this.app.cycleView?.first_row;
+    const first = this.firstLine();
     if (first === undefined) return;
     this.follows = true;
     this.setTop(first - 2);
     this.revealColumn();
+  }
+
+  /** The line of the first instruction that is in flight in the cycle. */
+  private firstLine(): number | undefined {
+    const view = this.app.cycleView;
+    if (!view) return undefined;
+    if (!this.app.linked.hideWrong) return view.first_row;
+    const rows = [...view.committed, ...view.rob.map((slot) => slot.row), ...view.front];
+    return rows.length > 0 ? Math.min(...rows.map((row) => row.committed_before)) : 0;
   }
 
   private get columns(): number {
@@ -206,8 +316,9 @@ export class Timeline {
       return;
     }
     this.missed = false;
-    const last = Math.max(view.first_row, ...view.rob.map((slot) => slot.row.index));
-    if (view.first_row < this.top - 1 || view.first_row > this.top + this.visible || last < this.top) this.toCycle();
+    const first = this.firstLine() ?? 0;
+    const last = Math.max(first, ...view.rob.map((slot) => this.app.lineOf(slot.row)));
+    if (first < this.top - 1 || first > this.top + this.visible || last < this.top) this.toCycle();
     else this.revealColumn();
     this.draw();
   }
@@ -246,17 +357,21 @@ export class Timeline {
 
   /** Moves the selection by rows. */
   move(by: number): void {
-    const from = this.app.linked.selected ?? Math.floor(this.top) - Math.sign(by);
-    const index = Math.max(0, Math.min(this.rows - 1, from + by));
-    if (index < this.top || index >= this.top + this.visible) this.setTop(index - this.visible / 2);
-    this.selected(index);
+    const { selected } = this.app.linked;
+    const row = selected === null ? undefined : this.app.row(selected);
+    const from = row ? this.app.lineOf(row) : Math.floor(this.top) - Math.sign(by);
+    const line = Math.max(0, Math.min(this.rows - 1, from + by));
+    if (line < this.top || line >= this.top + this.visible) this.setTop(line - this.visible / 2);
+    const next = this.app.line(line);
+    if (next) this.selected(next.index);
   }
 
   private clicked(event: MouseEvent): void {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
-    const index = Math.floor(this.top) + Math.floor((event.clientY - box.top) / ROW) - HEAD;
-    if (index >= Math.floor(this.top) && index < this.rows) this.selected(index);
+    const line = Math.floor(this.top) + Math.floor((event.clientY - box.top) / ROW) - HEAD;
+    const row = line >= Math.floor(this.top) ? this.app.line(line) : undefined;
+    if (row) this.selected(row.index);
     if (x > this.labelWidth) {
       void this.app.go(Math.floor(this.left) + Math.floor((x - this.labelWidth) / WIDTHS[this.zoom]!));
     }
@@ -264,6 +379,10 @@ export class Timeline {
 
   /** Says what lies under the pointer. */
   private hovered(event: MouseEvent): void {
+    if (this.curtain !== undefined) {
+      this.canvas.title = "";
+      return;
+    }
     const box = this.canvas.getBoundingClientRect();
     const line = Math.floor((event.clientY - box.top) / ROW) - HEAD;
     const x = event.clientX - box.left - this.labelWidth;
@@ -275,7 +394,7 @@ export class Timeline {
         ? `cycle ${cycle}: ${span.state}, ${STATES[span.state]?.[1]}: ${span.cause.replaceAll("_", " ")}`
         : `cycle ${cycle}: instructions commit`;
     } else if (line >= 0) {
-      const row = this.app.row(Math.floor(this.top) + line);
+      const row = this.app.line(Math.floor(this.top) + line);
       const part = row && x >= 0 ? parts(row).find(([, from, to]) => from <= cycle && cycle < to) : undefined;
       const why = row && part ? reason(part[0], row) : "";
       if (row) text = `${row.pc} ${row.text}${part ? `; cycle ${cycle}: ${part[0].name}${why ? ` (${why})` : ""}` : ""}`;
@@ -296,11 +415,13 @@ export class Timeline {
     });
   }
 
-  private paint(): void {
+  /** Draws at once. */
+  paint(): void {
     const { pen, canvas, scroller } = this;
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
     if (width === 0 || height === 0) return;
     if (this.missed) this.reveal();
+    this.overview.draw();
     const scale = window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.width = Math.round(width * scale);
@@ -318,7 +439,7 @@ export class Timeline {
     const first = Math.floor(this.top);
     const label = this.labelWidth;
     const rows: (Row | undefined)[] = [];
-    for (let at = 0; at <= this.visible + 1 && first + at < this.rows; at++) rows.push(this.app.row(first + at));
+    for (let at = 0; at <= this.visible + 1 && first + at < this.rows; at++) rows.push(this.app.line(first + at));
     if (this.follows) {
       const top = rows.find((row) => row !== undefined);
       if (top) this.left = Math.max(0, top.fetch - 1);
@@ -349,14 +470,18 @@ export class Timeline {
       pen.fillText("▼", x(mark.cycle) - 2, ROW - 5);
       samples.set(mark.pc, [...(samples.get(mark.pc) ?? []), mark.cycle]);
     }
+    const places = new Map<number, number>();
     rows.forEach((row, at) => {
+      if (row) places.set(row.index, (at + HEAD) * ROW);
       const y = (at + HEAD) * ROW;
-      if (this.app.linked.selected === first + at) {
+      if (row && this.app.linked.selected === row.index) {
         pen.fillStyle = color("--selected");
         pen.fillRect(0, y, width, ROW);
       }
       if (row) this.paintRow(row, y, x, cell, label, color, samples);
     });
+    if (this.app.linked.arrows) this.paintArrows(rows, places, x, label, color);
+    this.paintCurtain(x, label, width, height, color);
     pen.fillStyle = color("--grid");
     pen.fillRect(label - 1, 0, 1, height);
     pen.fillStyle = color("--faint");
@@ -364,6 +489,62 @@ export class Timeline {
     const { contexts } = this.app.summary;
     const of = contexts.length > 1 ? `, ${contexts[this.app.linked.context]}` : "";
     pen.fillText(label < LABEL ? `lost${of}` : `no commits${of}`, 4, ROW * 1.5);
+  }
+
+  /** Arrows from where a result is there to where it is used: to and from the selected instruction. */
+  private paintArrows(rows: (Row | undefined)[], places: Map<number, number>, x: (cycle: number) => number, label: number, color: (name: string) => string): void {
+    const { pen } = this;
+    const { selected } = this.app.linked;
+    pen.lineWidth = 1.75;
+    for (const row of rows) {
+      if (!row || selected === null) continue;
+      for (const source of row.sources) {
+        if (row.index !== selected && source.row !== selected) continue;
+        const [from, to] = [places.get(source.row), places.get(row.index)];
+        if (from === undefined || to === undefined || source.ready === null) continue;
+        const use = row.execute ?? row.issue ?? row.end;
+        const [begin, end] = [Math.max(label, x(source.ready)), Math.max(label + 2, x(Math.max(use, source.ready)))];
+        pen.strokeStyle = pen.fillStyle = color(row.index === selected ? "--depend" : "--feed");
+        pen.beginPath();
+        pen.moveTo(begin, from + ROW / 2);
+        pen.bezierCurveTo(begin, (from + to) / 2 + ROW / 2, end, (from + to) / 2, end, to + 3);
+        pen.stroke();
+        pen.beginPath();
+        pen.moveTo(end, to + 8);
+        pen.lineTo(end - 4, to + 1);
+        pen.lineTo(end + 4, to + 1);
+        pen.fill();
+        pen.fillText(source.register, begin + 3, from + ROW - 2);
+      }
+    }
+  }
+
+  /** A cycle behind which nothing is shown, while a question asks what comes. */
+  private curtain: number | undefined;
+
+  /** The last cycle that is shown. */
+  get lastShown(): number {
+    return this.curtain ?? Infinity;
+  }
+
+  /** Hides what comes behind a cycle, or shows all. */
+  hideBehind(cycle: number | undefined): void {
+    if (this.curtain === cycle) return;
+    this.curtain = cycle;
+    this.draw();
+    this.app.tell("curtain");
+  }
+
+  private paintCurtain(x: (cycle: number) => number, label: number, width: number, height: number, color: (name: string) => string): void {
+    if (this.curtain === undefined) return;
+    const from = Math.max(label, x(this.curtain + 1));
+    if (from >= width) return;
+    const { pen } = this;
+    pen.fillStyle = color("--panel");
+    pen.fillRect(from, 0, width - from, height);
+    pen.fillStyle = color("--faint");
+    pen.fillRect(from, 0, 2, height);
+    pen.fillText("What comes next? Answer the question.", from + 10, ROW * 1.5);
   }
 
   /** What the context does in the cycles, in a lane below their numbers. */

@@ -40,6 +40,9 @@ async function link(page) {
   return new URL(page.url()).hash;
 }
 
+/** Opens a lesson at its first step, or the list of all. */
+const lessons = (page, at = -1) => page.evaluate((at) => window.hps.lessons.go(at < 0 ? Infinity : at, 0), at);
+
 /** Runs a program; resolves when its first cycle can be seen. */
 async function run(page, setup) {
   await page.evaluate(async (setup) => {
@@ -68,4 +71,4 @@ async function all(tests) {
   process.exit(failed > 0 || errors.length > 0 ? 1 : 0);
 }
 
-export { all, hps, link, open, ready, run, settled, shots };
+export { all, hps, lessons, link, modules, open, ready, run, settled, shots };

@@ -6,7 +6,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { hps, link, open, ready, run, settled } from "./chromium.mjs";
+import { hps, lessons, link, open, ready, run, settled } from "./chromium.mjs";
 
 const app = (page, look) => page.evaluate(`(() => { const { app } = window.hps; return ${look}; })()`);
 const choose = async (page, label, value) => {
@@ -58,7 +58,7 @@ export const looks = {
     // A load or store of the time line leads to its set, and the set has its line.
     const [index, address] = await page.evaluate(async () => {
       const { app } = window.hps;
-      const { rows } = await app.api.ask("rows", { ask: "rows", first: app.cycleView.first_row - 400, count: 300 });
+      const { rows } = await app.api.ask("rows", { ask: "rows", first: app.cycleView.first_row - 400, count: 300, only_committed: false });
       const row = rows.find((one) => one.address && one.text.startsWith("sd"));
       return [row.index, BigInt(row.address)];
     });
@@ -77,7 +77,7 @@ export const looks = {
     await page.locator(".tables-panel").getByText("its own", { exact: false }).first().waitFor();
     // A step marks the sets that it has changed.
     await page.locator(".block-dcache").getByRole("button", { name: /Lines of level 1/ }).click();
-    await page.getByRole("button", { name: "Back to the commit of the program before (p)" }).click();
+    await page.getByRole("button", { name: "Back to the instruction of the program that committed before (p)" }).click();
     await settled(page);
     assert.ok(await app(page, "app.digestsBefore.size > 0"));
     await page.context().close();
@@ -117,7 +117,7 @@ export const looks = {
         seen.push(await page.locator(".block-rob .slot").count());
         assert.ok(seen[context] > 0, `${machine}, context ${context}`);
         await page.waitForTimeout(100);
-        assert.ok((await dots(page, ".timeline canvas", `--context-${context}`)) > 50, `${machine}: lane of context ${context}`);
+        assert.ok((await dots(page, ".timeline-scroll canvas", `--context-${context}`)) > 50, `${machine}: lane of context ${context}`);
       }
       await page.click("#tab-profilers");
       await page.getByText("watch machines with one context").waitFor();
@@ -135,6 +135,8 @@ export const looks = {
     const next = await app(page, "app.summary.lines[app.stateView.pc]");
     const marked = await page.locator(".setup .cm-here").innerText();
     assert.ok(marked.length > 3 && (await app(page, `app.linked.setup.program.text.split("\\n")[${next - 1}]`)) === marked, marked);
+    await page.getByRole("button", { name: "Edit the program" }).click();
+    await page.getByText("More steps").click();
     // A line number sets a breakpoint at the line's instruction, and steps go there both ways.
     await page.locator(".setup .cm-lineNumbers .cm-gutterElement", { hasText: /^7$/ }).click();
     assert.equal(await app(page, "app.summary.lines[app.linked.breakpoints[0]]"), 7);
@@ -165,6 +167,8 @@ export const looks = {
     await ready(page);
     const text = "_start: la a1, cell\nli t0, 1\nloop: sb t0, 0(a1)\naddi a1, a1, 1\naddi t0, t0, 1\nli t1, 100\nbltu t0, t1, loop\nli a7, 93\necall\n.data\ncell: .zero 128\n";
     await run(page, { program: { kind: "assembly", isa: "riscv64", text } });
+    await page.evaluate(() => window.hps.app.go(0));
+    await settled(page);
     await page.getByRole("tab", { name: "Memory" }).click();
     await page.getByLabel("Address or symbol").fill("cell");
     await page.getByLabel("Address or symbol").press("Enter");
@@ -202,9 +206,10 @@ export const looks = {
     await page.locator(".dise .cm-content").fill("Draft: T.OPCLASS == load => null");
     await page.click("#tab-profilers");
     await page.getByLabel("Samples on the time line, of").selectOption("tip");
-    await page.click("#tab-lessons");
-    const lesson = join(mkdtempSync(join(tmpdir(), "hps-link-")), "mine.lesson");
-    writeFileSync(lesson, "title: Mine\n--- text\nHello.\n--- step\n--- number\nTwo?\nanswer: 1 + 1\n");
+    await lessons(page);
+    await page.locator(".files summary").click();
+    const lesson = join(mkdtempSync(join(tmpdir(), "hps-link-")), "mine.md");
+    writeFileSync(lesson, "---\ntitle: Mine\n---\nHello.\n\n## Second\n\n```number\nTwo?\nanswer: 1 + 1\n```\n");
     await page.locator('input[aria-label="Open a lesson"]').setInputFiles(lesson);
     await page.getByRole("button", { name: "On ▸" }).click();
     await page.locator(".lesson input").fill("2");
@@ -260,7 +265,7 @@ export const looks = {
     await page.evaluate(() => window.hps.app.go(2000));
     await settled(page);
     await page.waitForTimeout(150);
-    assert.ok((await dots(page, ".timeline canvas", "--production-0")) > 50);
+    assert.ok((await dots(page, ".timeline-scroll canvas", "--production-0")) > 50);
     await page.context().close();
   },
 
@@ -294,9 +299,9 @@ export const looks = {
     await changes("overhead", () => drag("Burst, events", right));
     await changes("overlap", () => drag("Sparsity, events", right));
     await page.getByText("Change the machine").click();
-    await changes("stack", () => drag("Reorder buffer", ["ArrowRight", "ArrowRight"]));
-    await changes("stack", () => drag("Width of all stages", ["ArrowRight", "ArrowRight"]));
-    await changes("stack", () => drag("Data cache, bytes", ["ArrowRight"]));
+    await changes("stack", () => drag("Reorder buffer", right.map(() => "ArrowLeft")));
+    await changes("stack", () => drag("Width of all stages", ["ArrowLeft", "ArrowLeft"]));
+    await changes("stack", () => drag("Data cache, bytes", right.map(() => "ArrowLeft")));
     await changes("stack", () => page.getByLabel("Branch prediction").selectOption({ label: "never taken" }));
     await page.getByRole("button", { name: "Look at the time line" }).click();
     const mark = await app(page, "app.marks[Math.floor(app.marks.length / 2)]");
@@ -304,7 +309,7 @@ export const looks = {
     await settled(page);
     await page.getByRole("button", { name: "To the cycle" }).click();
     await page.waitForTimeout(200);
-    assert.ok((await dots(page, ".timeline canvas", "--mark")) > 5);
+    assert.ok((await dots(page, ".timeline-scroll canvas", "--mark")) > 5);
     await page.context().close();
   },
 
@@ -327,17 +332,30 @@ export const looks = {
       const tried = await page.evaluate(async () => {
         const { app } = window.hps;
         const { setup } = app.linked;
-        const sliders = [...document.querySelectorAll(".keys input[type=range]")];
+        const sliders = () => [...document.querySelectorAll(".keys input[type=range]")];
         const move = (slider, value) => {
           slider.value = value;
           slider.dispatchEvent(new Event("input"));
         };
+        const reset = () => {
+          setup.keys = {};
+          window.hps.setup.render();
+        };
+        // Down and back to the preset leaves no key behind.
+        for (const slider of sliders()) {
+          const { value } = slider;
+          move(slider, "0");
+          move(slider, value);
+        }
+        const left = { ...setup.keys };
         const failed = [];
         let steps = 0;
-        for (const rob of ["-1", "0", sliders[0].max]) {
-          for (const slider of sliders) {
-            for (let step = -1; step <= Number(slider.max); step++) {
-              move(sliders[0], rob);
+        for (const rob of [sliders()[0].value, "0", sliders()[0].max]) {
+          for (const at of sliders().keys()) {
+            for (let step = 0; step <= Number(sliders()[at].max); step++) {
+              reset();
+              const slider = sliders()[at];
+              move(sliders()[0], rob);
               move(slider, String(step));
               steps++;
               try {
@@ -346,11 +364,10 @@ export const looks = {
                 failed.push(`${setup.machine}, ${slider.labels[0].textContent} ${step} with ${rob}: ${error.message}`);
               }
             }
-            move(slider, "-1");
+            reset();
           }
         }
-        move(sliders[0], "-1");
-        return { failed, steps, left: { ...setup.keys } };
+        return { failed, steps, left };
       });
       assert.deepEqual(tried.failed, []);
       assert.deepEqual(tried.left, {}, `${machine}: all sliders are back at the preset`);
@@ -413,6 +430,7 @@ export const looks = {
       await ready(page);
       assert.equal(await app(page, "app.catalog.limits.instructions"), 20_000_000);
       assert.equal(await app(page, "app.summary.program"), file);
+      await page.getByRole("button", { name: "Edit the program" }).click();
       await page.getByLabel("Instructions at most").fill("5000000");
       await page.getByLabel("Instructions at most").press("Enter");
       await page.waitForFunction(() => !window.hps.app.busy && window.hps.app.linked.setup.limit === 5_000_000, undefined, { timeout: 60_000 });
@@ -430,7 +448,7 @@ export const looks = {
       await page.context().close();
       const status = (headers) =>
         new Promise((resolve) => {
-          const asking = request(`${address}ask`, { method: "POST", headers }, (answer) => resolve(answer.resume().statusCode));
+          const asking = request(new URL("/ask", address), { method: "POST", headers }, (answer) => resolve(answer.resume().statusCode));
           asking.end('{"ask":"catalog"}');
         });
       assert.equal(await status({}), 403);
@@ -453,9 +471,9 @@ export const looks = {
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    for (const view of ["pipeline", "dise", "profilers", "lessons"]) {
-      await page.click(`#tab-${view}`);
-      if (view === "lessons") await page.click(".lesson-list button");
+    for (const view of ["pipeline", "compare", "dise", "profilers", "lessons"]) {
+      if (view === "lessons") await lessons(page, 0);
+      else await page.click(`#tab-${view}`);
       await settled(page);
       await page.waitForTimeout(700);
       const nameless = await page.evaluate(() => {

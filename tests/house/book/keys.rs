@@ -17,6 +17,8 @@ enum Names {
     Json,
     /// Keys of sections of a machine.
     Machine,
+    /// Names of columns: first arguments of the functions that declare columns.
+    Columns,
     /// Texts in quotes behind this text, up to the next `];`.
     Quoted(&'static str),
     /// Texts that stand for variants: `=> "name"`.
@@ -76,19 +78,14 @@ const KEYS: &[(&[&str], &[Source])] = &[
             ("experiments/src/row.rs", Names::Fields),
             ("experiments/src/phases.rs", Names::Fields),
             ("experiments/src/set_ups.rs", Names::Fields),
-            ("plots/src/csv.rs", Names::Quoted("const COLUMNS")),
+            ("experiments/src/frames/points.rs", Names::Columns),
         ],
     ),
     (
         &["formats/units.md"],
         &[
             ("experiments/src/measurement.rs", Names::Fields),
-            (
-                "plots/src/reproduction/csv.rs",
-                Names::Quoted("fn measurements"),
-            ),
-            ("plots/src/reproduction/csv.rs", Names::Quoted("fn bars")),
-            ("plots/src/reproduction/csv.rs", Names::Quoted("fn claims")),
+            ("experiments/src/frames/units.rs", Names::Columns),
         ],
     ),
     (
@@ -122,6 +119,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
     (
         &["formats/exact.md", "formats/profiles.md"],
         &[
+            ("src/commands/results/profiles.rs", Names::Columns),
             ("src/commands/profile/interpreted.rs", Names::Json),
             ("src/commands/profile/json.rs", Names::Json),
             ("src/commands/profile/apart.rs", Names::Json),
@@ -141,6 +139,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
     (
         &["formats/dcpi.md"],
         &[
+            ("src/commands/dcpi/results.rs", Names::Columns),
             ("dcpi/src/database/file.rs", Names::Fields),
             ("dcpi/src/samples.rs", Names::Fields),
             ("dcpi/src/samples.rs", Names::Variants),
@@ -149,6 +148,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
     (
         &["formats/shim.md", "formats/shim-files.md"],
         &[
+            ("src/commands/shim/results.rs", Names::Columns),
             ("shim/src/results.rs", Names::Fields),
             ("shim/src/stack_results.rs", Names::Fields),
             ("shim/src/analysis.rs", Names::Fields),
@@ -169,6 +169,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
     (
         &["formats/shadows.md"],
         &[
+            ("src/commands/shadow/results.rs", Names::Columns),
             ("src/commands/shadow/native.rs", Names::Json),
             ("shadow/native/src/session.rs", Names::Fields),
             ("shadow/native/src/overhead.rs", Names::Fields),
@@ -298,6 +299,15 @@ impl Names {
                     (line.starts_with("        ") && line.contains(" = ")).then_some(name)
                 };
                 text.lines().filter_map(key).collect()
+            }
+            Names::Columns => {
+                const DECLARE: [&str; 6] =
+                    ["text(", "made(", "count(", "integer(", "real(", "flag("];
+                let calls = DECLARE.iter().flat_map(|call| text.split(call).skip(1));
+                let firsts = calls.filter_map(|rest| rest.trim_start().strip_prefix('"'));
+                let names = firsts.filter_map(|rest| rest.split('"').next());
+                // `context("…")` ends so, too.
+                names.filter(|name| !name.contains(' ')).collect()
             }
             Names::Quoted(from) => quoted(between(from, "];")),
             Names::Variants => {

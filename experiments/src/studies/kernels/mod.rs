@@ -58,6 +58,7 @@ fn program(isa: Isa, name: &str) -> Result<Program, String> {
         expected: None,
         region: None,
         root_contents: None,
+        is_interpreted: false,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::layout::{self, Entry, Swatch};
 use crate::PlotError;
-use crate::axis::{Axis, Frame, Rect};
+use crate::axis::{Axis, Frame, Rect, plain};
 use crate::canvas::Canvas;
 use crate::figure::Figure;
 use crate::style::{self, Rgb};
@@ -106,8 +106,9 @@ fn line(canvas: &mut Canvas<'_>, frame: &Frame, curve: &Curve) {
         canvas.path(&points, color, if curve.marked { 5 } else { 3 });
     }
     if curve.marked || points.len() == 1 {
-        for &point in &points {
-            canvas.marker(style::marker(curve.entry), point, 9.0, color);
+        for (&point, &(x, y)) in points.iter().zip(&curve.points) {
+            let shape = style::marker(curve.entry);
+            canvas.point(shape, point, (9.0, color), &frame.words(x, y));
         }
     }
 }
@@ -186,7 +187,9 @@ pub(super) fn dots(chart: &DotChart) -> Result<Figure, PlotError> {
                 for (series, dot) in values.iter().enumerate() {
                     let x = group as f64 + 0.1 + (series as f64 + 0.5) * slot;
                     if let Some(dot) = dot {
-                        draw_dot(canvas, &frame, x, series, dot);
+                        let names = (&panel.groups[group], &chart.legend[series]);
+                        let says = format!("{}, {}: {}", names.0, names.1, plain(dot.value));
+                        draw_dot(canvas, &frame, x, (series, dot), &says);
                     }
                 }
             }
@@ -194,7 +197,13 @@ pub(super) fn dots(chart: &DotChart) -> Result<Figure, PlotError> {
     )
 }
 
-fn draw_dot(canvas: &mut Canvas<'_>, frame: &Frame, x: f64, series: usize, dot: &Dot) {
+fn draw_dot(
+    canvas: &mut Canvas<'_>,
+    frame: &Frame,
+    x: f64,
+    (series, dot): (usize, &Dot),
+    says: &str,
+) {
     let color = style::category(series);
     if let Some((low, high)) = dot.whiskers {
         let ends = [low, high].map(|value| frame.at(x, value));
@@ -203,7 +212,8 @@ fn draw_dot(canvas: &mut Canvas<'_>, frame: &Frame, x: f64, series: usize, dot: 
             canvas.line((x - 7.0, y), (x + 7.0, y), color, 4);
         }
     }
-    canvas.marker(style::marker(series), frame.at(x, dot.value), 9.0, color);
+    let (shape, at) = (style::marker(series), frame.at(x, dot.value));
+    canvas.point(shape, at, (9.0, color), says);
 }
 
 /// Draws panels in rows under title and legend.

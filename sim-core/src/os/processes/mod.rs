@@ -339,6 +339,20 @@ impl Family {
         self.parked.get_mut(&pid).map(|guest| &mut **guest)
     }
 
+    /// The processes that do not run, in the order of their numbers.
+    pub(crate) fn parked_guests(&self) -> impl Iterator<Item = &Guest> {
+        self.parked.values().map(|guest| &**guest)
+    }
+
+    /// The first process that does not run of which something holds.
+    pub(crate) fn parked_guest_mut(
+        &mut self,
+        is_it: impl Fn(&Guest) -> bool,
+    ) -> Option<&mut Guest> {
+        let mut parked = self.parked.values_mut().map(|guest| &mut **guest);
+        parked.find(|guest| is_it(guest))
+    }
+
     fn others(&self) -> impl Iterator<Item = &Linux> {
         self.parked.values().map(|guest| &*guest.os)
     }

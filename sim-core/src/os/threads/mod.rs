@@ -162,7 +162,7 @@ impl Threads {
     }
 
     /// The thread with this number, unless it runs.
-    pub(super) fn parked(&self, tid: u32) -> Option<&Thread> {
+    pub(crate) fn parked(&self, tid: u32) -> Option<&Thread> {
         self.parked.get(&tid).map(|thread| &**thread)
     }
 
@@ -176,7 +176,7 @@ impl Threads {
     }
 
     /// All threads that do not run, by their numbers.
-    pub(super) fn all_parked(&self) -> impl Iterator<Item = &Thread> {
+    pub(crate) fn all_parked(&self) -> impl Iterator<Item = &Thread> {
         self.parked.values().map(|thread| &**thread)
     }
 

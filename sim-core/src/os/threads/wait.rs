@@ -101,6 +101,25 @@ pub(crate) struct Blocked {
 }
 
 impl Blocked {
+    /// The wait in words, of a thread that others may still wake.
+    pub(crate) fn described(&self) -> String {
+        let what = match self.waits_for {
+            WaitFor::Futex { addr, .. } | WaitFor::Move { addr, .. } => {
+                format!("the futex at {addr:#x}")
+            }
+            WaitFor::Time => "a time".to_owned(),
+            other => other.to_string(),
+        };
+        let until = match self.until_ns {
+            Some(until_ns) => format!(", until {until_ns} ns at most"),
+            None => String::new(),
+        };
+        match self.is_ready {
+            true => format!("its turn: what it waited for has come ({what})"),
+            false => format!("{what}{until}"),
+        }
+    }
+
     /// A wait, until `until_ns` of simulated time at most.
     pub(in super::super) fn new(waits_for: WaitFor, until_ns: Option<u64>) -> Blocked {
         Blocked {

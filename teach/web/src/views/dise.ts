@@ -25,7 +25,7 @@ Tenth: T.OPCLASS == load && overflow_1 => {
 export class DiseView {
   readonly element = h("section", { class: "view dise", "aria-label": "DISE" });
   private readonly editor: Editor;
-  private readonly tables = h("div", { class: "tables" });
+  private readonly tables = h("div", { class: "tables", tabIndex: 0, role: "region", "aria-label": "Tables of DISE" });
   private readonly motion = h("div", { class: "motion", "aria-live": "polite" });
   private readonly said = h("p", { class: "said", role: "status" });
   private readonly params = h("div", { class: "bar" });

@@ -1,9 +1,13 @@
-// Lessons: read, run, answer, and take the answers along.
+// Lessons, beside the machine: read, run, predict, answer, and take the answers along.
 
+import { collect, sign, type Answered } from "../answers";
 import type { App } from "../app";
-import { download, fill, h } from "../dom";
-import { evaluate, isNear, LessonError, parse, readings, type Lesson, type Question, type Step } from "../lesson";
-import type { Analysis, Profiles } from "../types";
+import { choice, download, fill, h, labelled } from "../dom";
+import { comparisons, evaluate, holds, html, isNear, LessonError, parse, readings, shuffled, type Lesson, type Question, type Step } from "../lesson";
+import type { Tab, View } from "../link";
+import { Measured } from "../measured";
+import type { Row } from "../types";
+import type { PipelineView } from "./pipeline";
 
 interface Loaded {
   name: string;
@@ -11,49 +15,54 @@ interface Loaded {
   lesson: Lesson;
 }
 
-/** Text with paragraphs, lists, `code` and *emphasis*. */
-export function prose(text: string): HTMLElement[] {
-  const inline = (line: string): (Node | string)[] =>
-    line.split(/(`[^`]+`|\*[^*]+\*)/).map((part) => {
-      if (part.startsWith("`")) return h("code", {}, part.slice(1, -1));
-      if (part.startsWith("*") && part.length > 1) return h("em", {}, part.slice(1, -1));
-      return part;
-    });
-  return text.split(/\n\s*\n/).map((paragraph) => {
-    const lines = paragraph.split("\n");
-    if (lines.every((line) => line.startsWith("- "))) {
-      return h("ul", {}, lines.map((line) => h("li", {}, inline(line.slice(2)))));
-    }
-    return h("p", {}, inline(lines.join(" ")));
-  });
+/** A verdict on an answer, and what is said to it. */
+interface Verdict {
+  right: boolean;
+  said: string;
 }
 
+const prose = (text: string): HTMLElement => h("div", { class: "prose", innerHTML: html(text) });
+
+/** The cycle of a row that a prediction asks for. */
+const cycleOf = (row: Row, asks: string): number | null =>
+  asks === "commit" ? row.end : asks === "issue" ? row.issue : asks === "execute" ? row.execute : row.complete;
+
 export class LessonsView {
-  readonly element = h("section", { class: "view lessons", "aria-label": "Lessons" });
+  readonly element = h("aside", { class: "lessons", "aria-label": "Lesson", tabIndex: -1 });
   private readonly lessons: Loaded[] = [];
-  private analysis: Analysis | undefined;
-  private profiles: Profiles | undefined;
+  private readonly measured: Measured;
   private readonly said = h("p", { class: "said", role: "alert" });
+  /** When each question was seen first, in milliseconds. */
+  private readonly seen = new Map<string, number>();
+  private learner = "";
+  /** The program and the keys that the step has brought about, as text. */
+  private given = { program: "", machine: "" };
 
   constructor(
     private readonly app: App,
+    private readonly pipeline: PipelineView,
     /** The setup was changed by a lesson. */
     private readonly changed: () => void,
   ) {
+    this.measured = new Measured(app);
     const built = JSON.parse(document.getElementById("lessons")!.textContent!) as { name: string; text: string }[];
     for (const { name, text } of [...built, ...app.linked.lessons]) {
       try {
         this.lessons.push({ name, text, lesson: parse(text, name) });
-      } catch {
-        // A damaged link has a damaged lesson.
+      } catch (error) {
+        // A damaged link has a damaged lesson; those of the page are read by its tests.
+        if (built.some((one) => one.name === name)) throw error;
       }
     }
+    this.element.addEventListener("click", (event) => {
+      const link = (event.target as HTMLElement).closest<HTMLElement>("[data-to]");
+      if (!link) return;
+      event.preventDefault();
+      void this.follow(link.dataset["to"]!);
+    });
     app.listen((change) => {
-      if (change === "run" || change === "setup") {
-        this.analysis = undefined;
-        this.profiles = undefined;
-      }
-      if (change === "view" && app.linked.view === "lessons") this.render();
+      if (change === "view" && app.linked.lessonsOpen) this.render();
+      if (change === "run") this.tellGoals();
     });
   }
 
@@ -65,7 +74,7 @@ export class LessonsView {
       // A link to it carries it.
       this.app.linked.lessons.push({ name: file.name, text });
       this.said.textContent = "";
-      this.go(this.lessons.length - 1, 0);
+      await this.go(this.lessons.length - 1, 0);
     } catch (error) {
       this.said.textContent = `${file.name}: ${error instanceof LessonError ? error.message : "cannot be read"}`;
     }
@@ -75,16 +84,23 @@ export class LessonsView {
     return this.lessons[this.app.linked.lesson];
   }
 
-  /** Opens a step of a lesson and runs what it runs. */
-  go(lesson: number, step: number): void {
+  private get step(): Step | undefined {
+    const steps = this.current?.lesson.steps;
+    return steps?.[Math.min(this.app.linked.step, steps.length - 1)];
+  }
+
+  /** Opens a step of a lesson and runs what it runs; without such a lesson the list of all. */
+  async go(lesson: number, step: number): Promise<void> {
     const { linked } = this.app;
-    linked.lesson = lesson;
-    linked.step = step;
-    const one = this.current;
-    if (one) void this.prepare(one.lesson, step);
-    this.render();
-    this.app.tell("setup");
-    this.element.querySelector<HTMLElement>("h2")?.focus();
+    linked.lesson = lesson < this.lessons.length ? lesson : -1;
+    linked.step = Math.min(step, Math.max(0, (this.current?.lesson.steps.length ?? 1) - 1));
+    linked.lessonsOpen = true;
+    this.app.tell("view");
+    this.element.scrollTop = 0;
+    this.element.querySelector<HTMLElement>("h2")?.focus({ preventScroll: true });
+    const { current } = this;
+    if (current) await this.prepare(current.lesson, linked.step);
+    else this.pipeline.timeline.hideBehind(undefined);
   }
 
   /** Brings about what the steps up to one say. */
@@ -94,32 +110,46 @@ export class LessonsView {
     setup.machine = lesson.machine;
     setup.limit = lesson.limit;
     setup.keys = {};
+    setup.arguments = [];
+    setup.input = "";
     setup.productions = [];
     setup.params = {};
     for (const one of lesson.steps.slice(0, step + 1)) this.take(lesson, one);
+    this.given = { program: JSON.stringify(setup.program), machine: JSON.stringify([setup.machine, setup.keys]) };
     // The editor has the lesson's productions; without any it keeps what was written there.
     linked.productions = setup.productions[0]?.text ?? linked.productions;
-    linked.cycle = 0;
-    linked.selected = null;
+    const show = lesson.steps[step]!.show;
+    if (show) this.app.show(show as View);
     this.changed();
-    await this.app.run();
+    this.app.tell("setup");
+    await this.app.run(true);
+    this.drawCurtain();
   }
 
   private take(lesson: Lesson, step: Step): void {
-    const { setup, order } = this.app.linked;
+    const { setup } = this.app.linked;
     if (step.program) setup.program = { kind: "assembly", isa: lesson.isa, text: step.program };
     if (step.builtIn) setup.program = { kind: "built_in", name: step.builtIn, isa: lesson.isa, size: "small" };
-    for (const [key, value] of Object.entries(step.keys)) {
-      if (value) setup.keys[key] = value;
-      else delete setup.keys[key];
-    }
+    this.takeKeys(step.keys);
     if (step.productions !== undefined) {
       setup.productions = step.productions ? [{ name: "mine.dise", text: step.productions }] : [];
     }
-    if (step.profilers === undefined) return;
+    if (step.profilers !== undefined) this.takeProfilers(step.profilers);
+  }
+
+  private takeKeys(all: Record<string, string>): void {
+    const { keys } = this.app.linked.setup;
+    for (const [key, value] of Object.entries(all)) {
+      if (value) keys[key] = value;
+      else delete keys[key];
+    }
+  }
+
+  private takeProfilers(text: string): void {
+    const { order } = this.app.linked;
     order.profilers = [];
     order.hps = null;
-    for (const line of step.profilers.split("\n")) {
+    for (const line of text.split("\n")) {
       const [word = "", ...rest] = line.trim().split(/\s+/);
       if (word === "level") order.level = rest[0] ?? "function";
       else if (word === "hps") {
@@ -132,190 +162,324 @@ export class LessonsView {
     }
   }
 
-  /** The value of a name in the expression of an answer. */
-  private async measured(expression: string): Promise<(name: string) => number | undefined> {
-    if (!this.app.summary && !(await this.app.run())) throw new Error("The program must run first.");
-    const summary = this.app.summary!;
-    if (/\banalysis\./.test(expression)) {
-      this.analysis ??= await this.app.api.ask("analysis", { ask: "analyze" });
-    }
-    if (/\b(error|truth|hps|states)\./.test(expression)) {
-      const order = { ...this.app.linked.order, top: 1000 };
-      this.profiles ??= await this.app.api.ask("profiles", { ask: "profiles", order });
-    }
-    const { analysis, profiles } = this;
-    const slots = summary.cpi_stack.reduce((sum, one) => sum + one.slots, 0);
-    return (name) => {
-      const [group, ...rest] = name.split(".");
-      const key = rest.join(".");
-      switch (group) {
-        case "summary":
-          return (summary as unknown as Record<string, number>)[key];
-        case "core":
-          return summary.core[key];
-        case "memory":
-          return summary.memory[key];
-        case "stack":
-          return (summary.cpi_stack.find((one) => one.cause === key)?.slots ?? 0) / slots;
-        case "analysis":
-          return (analysis as unknown as Record<string, number>)[key];
-        case "error":
-          return profiles?.opinions.find((one) => one.profiler === key)?.error;
-        case "truth":
-          return profiles?.truth.find((one) => one.name.split(/\s+/).includes(key))?.share ?? 0;
-        case "states":
-          return profiles?.states[key];
-        case "hps":
-          return (profiles?.hps as unknown as Record<string, number> | null | undefined)?.[key];
-        default:
-          return undefined;
-      }
-    };
+  /** Reaches the goal of a question as its solution says, for teachers and for tests. */
+  async solve(question: Question): Promise<void> {
+    const { solution } = question;
+    const { setup } = this.app.linked;
+    if (solution?.program && setup.program.kind === "assembly") setup.program.text = solution.program;
+    if (solution?.keys) this.takeKeys(solution.keys);
+    if (solution?.profilers) this.takeProfilers(solution.profilers);
+    this.changed();
+    await this.app.run();
   }
 
-  /** Whether an answer is right. A number may be written in each usual way ({@link readings}). */
-  async isRight(question: Question, given: string): Promise<boolean> {
-    if (question.kind === "choice") return question.options.find((option) => option.right)?.text === given;
-    const wanted = evaluate(question.answer, await this.measured(question.answer));
+  /** Goes where a link of a text leads. */
+  private async follow(to: string): Promise<void> {
+    const { app } = this;
+    const [kind, value = ""] = to.split(/:(.*)/s) as [string, string?];
+    const point = (selector: string): void => {
+      const element = document.querySelector<HTMLElement>(selector);
+      if (!element) return;
+      element.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+      element.classList.add("pointed");
+      setTimeout(() => element.classList.remove("pointed"), 2500);
+    };
+    if (kind === "view") return app.show(value as View);
+    if (kind === "cycle") return app.go(value === "steady" ? (app.summary?.steady ?? 0) : Number(value));
+    if (kind === "set") {
+      const [, key = "", wanted = ""] = /^([\w.]+)=(.*)$/.exec(value) ?? [];
+      this.takeKeys({ [key]: wanted });
+      this.changed();
+      app.tell("setup");
+      await app.run();
+      return;
+    }
+    app.show("pipeline");
+    if (kind === "block") point(`.block-${value}`);
+    if (kind === "table") {
+      app.showTable(value);
+      point(".tables-panel");
+    }
+    if (kind === "tab" || kind === "counter") {
+      app.linked.tab = (kind === "tab" ? value : "counters") as Tab;
+      app.tell("cycle");
+      point(kind === "tab" ? ".side" : `.side [data-counter="${value}"]`);
+    }
+    if (kind === "row") {
+      const here = [...(app.cycleView?.rob.map((slot) => slot.row) ?? []), ...(app.cycleView?.front ?? [])];
+      const row = here.find((one) => !one.squashed && one.text.includes(value)) ?? (await app.seek({ is: "text", text: value }));
+      if (!row) return;
+      app.select(row.index);
+      this.pipeline.timeline.showRow(row);
+      point(".timeline-scroll");
+    }
+  }
+
+  /** Instructions in flight that will commit, in program order. */
+  private inFlight(): Row[] {
+    const view = this.app.cycleView;
+    return [...(view?.rob.map((slot) => slot.row) ?? []), ...(view?.front ?? [])].filter((row) => !row.squashed);
+  }
+
+  /** The run stands in the cycle in which a prediction is asked for. */
+  private async standAtQuestion(): Promise<void> {
+    const { app } = this;
+    if (!app.summary && !(await app.run())) throw new Error("The program must run first.");
+    const { steady } = app.summary!;
+    if (app.linked.cycle !== steady || app.cycleView?.cycle !== steady) await app.go(steady);
+  }
+
+  /** The instruction of a prediction: the oldest in flight for which what is asked lies ahead. */
+  private predicted({ row, asks }: Question): Row {
+    const ahead = (one: Row) => (cycleOf(one, asks) ?? -1) > this.app.linked.cycle;
+    const found = this.inFlight().find((one) => one.text.includes(row) && ahead(one));
+    if (!found) throw new Error(`No \`${row}\` is in flight that waits to ${asks}: take the lesson's program and machine again.`);
+    return found;
+  }
+
+  /** What comes next, and what might. */
+  private following({ id, asks }: Question): { right: Set<string>; options: string[] } {
+    const { cycle } = this.app.linked;
+    const later = this.inFlight().filter((row) => (cycleOf(row, asks) ?? -1) > cycle);
+    const when = (row: Row): number => cycleOf(row, asks)!;
+    const name = (row: Row): string => `#${row.index}  ${row.text}`;
+    const first = Math.min(...later.map(when));
+    // In program order only one instruction is the next to commit; several may issue together.
+    const next = later.filter((row) => when(row) === first);
+    const right = new Set((asks === "commit" ? next.slice(0, 1) : next).map(name));
+    const others = later.filter((row) => !right.has(name(row))).slice(0, 3).map(name);
+    return { right, options: shuffled([[...right][0] ?? "", ...others].filter(Boolean), id + this.learner) };
+  }
+
+  /** A verdict on an answer. A number may be written in each usual way ({@link readings}). */
+  async judge(question: Question, given: string): Promise<Verdict> {
+    const { hint, why } = question;
+    const verdict = (right: boolean, reply = ""): Verdict => ({ right, said: right ? [reply, why].filter(Boolean).join(" ") : reply || hint });
+    switch (question.kind) {
+      case "choice": {
+        const option = question.options.find((one) => one.text === given);
+        return verdict(option?.right ?? false, option?.reply);
+      }
+      case "next":
+        await this.standAtQuestion();
+        return verdict(this.following(question).right.has(given));
+      case "goal": {
+        const changed = this.changedAgainst(question.keep);
+        if (changed) return verdict(false, changed);
+        const all = await this.comparisons(question);
+        return verdict(all.every((one) => one.holds), all.map((one) => one.said).join("; ") + (all.every((one) => one.holds) ? "." : `. ${hint}`));
+      }
+    }
+    const wanted = Number(await this.rightAnswer(question));
     const numbers = readings(given, /percent|%/.test(question.text));
     if (numbers.length === 0) throw new Error(`\`${given.trim()}\` is no number.`);
-    return numbers.some((number) => isNear(number, wanted, question.within));
+    return verdict(numbers.some((number) => isNear(number, wanted, question.within)));
   }
 
-  /** Right answers, for tests that drive lessons. */
+  private changedAgainst(keep: string): string {
+    const { setup } = this.app.linked;
+    if (keep.includes("program") && JSON.stringify(setup.program) !== this.given.program) return "The program must stay as the lesson has it.";
+    if (keep.includes("machine") && JSON.stringify([setup.machine, setup.keys]) !== this.given.machine) return "The machine must stay as the lesson has it.";
+    return "";
+  }
+
+  /** The comparisons of a goal, measured. */
+  private async comparisons({ goal }: Question): Promise<{ holds: boolean; said: string }[]> {
+    const look = await this.measured.look(goal);
+    const said = (value: number): string => (Number.isInteger(value) ? value.toLocaleString("en-US") : value.toFixed(3));
+    const wrong = (message: string): never => {
+      throw new Error(message);
+    };
+    return comparisons(goal, wrong).map(([left, sign, right]) => {
+      const [a, b] = [evaluate(left, look), evaluate(right, look)];
+      return { holds: holds(a, sign, b), said: `now ${said(a)}, wanted ${sign} ${said(b)}` };
+    });
+  }
+
+  /** The right answer, of a goal nothing. */
   async rightAnswer(question: Question): Promise<string> {
-    if (question.kind === "choice") return question.options.find((option) => option.right)!.text;
-    return String(evaluate(question.answer, await this.measured(question.answer)));
+    switch (question.kind) {
+      case "choice":
+        return question.options.find((option) => option.right)!.text;
+      case "next":
+        await this.standAtQuestion();
+        return [...this.following(question).right][0] ?? "";
+      case "predict":
+        await this.standAtQuestion();
+        return String(cycleOf(this.predicted(question), question.asks));
+      case "number":
+        return String(evaluate(question.answer, await this.measured.look(question.answer)));
+      case "goal":
+        return "";
+    }
+  }
+
+  /** Covers what comes while a prediction of the step is open. */
+  private drawCurtain(): void {
+    const open = this.step?.questions.some((one) => (one.kind === "predict" || one.kind === "next") && !this.app.linked.answers[one.id]?.right);
+    const { summary } = this.app;
+    this.pipeline.timeline.hideBehind(open && summary && this.app.linked.lessonsOpen ? summary.steady : undefined);
+  }
+
+  /** Says how far goals are. */
+  private tellGoals(): void {
+    for (const question of this.step?.questions ?? []) {
+      if (question.kind !== "goal") continue;
+      const now = this.element.querySelector(`[data-question="${CSS.escape(question.id)}"] .now`);
+      if (!now) continue;
+      const { summary } = this.app;
+      void this.comparisons(question)
+        .then((all) => {
+          if (summary === this.app.summary) now.textContent = `${all.map((one) => one.said).join("; ")}.`;
+        })
+        .catch(() => (now.textContent = ""));
+    }
   }
 
   render(): void {
     const { linked } = this.app;
     const one = this.current;
-    const opener = h("input", {
-      type: "file",
-      class: "hidden-file",
-      accept: ".lesson,.txt",
-      "aria-label": "Open a lesson",
-      onchange: () => opener.files?.[0] && void this.open(opener.files[0]),
-    });
-    const list = h(
-      "nav",
-      { class: "column", "aria-label": "All lessons" },
-      h("h2", {}, "Lessons"),
-      h(
-        "ol",
-        { class: "lesson-list" },
-        this.lessons.map(({ lesson, name }, at) =>
-          h(
-            "li",
-            {},
-            h(
-              "button",
-              {
-                type: "button",
-                "aria-current": at === linked.lesson ? "true" : "false",
-                onclick: () => this.go(at, 0),
-              },
-              lesson.title,
-              h("small", {}, this.progress(name, lesson)),
-            ),
+    const names: [string, string][] = this.lessons.map(({ lesson }, at) => [String(at), `${at + 1}. ${lesson.title}`]);
+    const to = choice([["-1", "All lessons"], ...names], String(one ? linked.lesson : -1), (at) => void this.go(Number(at) < 0 ? Infinity : Number(at), 0));
+    to.setAttribute("aria-label", "Lesson");
+    fill(this.element, h("nav", { class: "lesson-nav", "aria-label": "All lessons" }, to), one ? this.renderStep(one) : this.renderList(), this.renderFiles(), this.said);
+    this.tellGoals();
+    this.drawCurtain();
+  }
+
+  private renderList(): HTMLElement {
+    const paths = [...new Set(this.lessons.map(({ lesson }) => lesson.path))];
+    return h(
+      "div",
+      {},
+      h("h2", { tabIndex: -1 }, "A processor, cycle by cycle"),
+      prose(
+        "The time line has a row for each instruction and a column for each cycle; it stands in the middle of a run. Press [▶ Play](cycle:steady) or the arrow keys, and click an instruction: arrows show [whose results](row:add) it waits for. Below is the machine in the same cycle: [stations](block:stations), [units](block:units), [caches](block:dcache).",
+      ),
+      paths.map((path) => [
+        h("h3", {}, path || "Others"),
+        h(
+          "ol",
+          { class: "lesson-list" },
+          this.lessons.map(({ name, lesson }, at) =>
+            lesson.path === path
+              ? h("li", { value: at + 1 }, h("button", { type: "button", onclick: () => void this.go(at, 0) }, lesson.title, h("small", {}, this.progress(name, lesson))), h("small", { class: "faint" }, lesson.about))
+              : null,
           ),
         ),
-      ),
-      h("label", { class: "button" }, "Open a lesson…", opener),
-      h("button", { type: "button", onclick: () => this.exportAnswers() }, "Save my answers"),
-      one ? h("button", { type: "button", title: "To write one of your own, begin with this one", onclick: () => download(one.name, one.text) }, "Save this lesson's text") : null,
-      this.said,
+      ]),
     );
-    fill(
-      this.element,
-      list,
-      one ? this.renderStep(one) : h("div", { class: "column" }, h("p", {}, "Choose a lesson.")),
+  }
+
+  private renderFiles(): HTMLElement {
+    const one = this.current;
+    const opener = (about: string, accept: string, take: (files: File[]) => void, multiple = false): HTMLElement => {
+      const input = h("input", { type: "file", class: "hidden-file", accept, multiple, "aria-label": about, onchange: () => input.files && take([...input.files]) });
+      return input;
+    };
+    const learner = h("input", { value: this.learner, autocomplete: "name", onchange: () => (this.learner = learner.value.trim()) });
+    return h(
+      "details",
+      { class: "files" },
+      h("summary", {}, "Answers and files"),
+      labelled("Your name, for the file", learner),
+      h("button", { type: "button", onclick: () => void this.saveAnswers() }, "Save my answers"),
+      h("label", { class: "button" }, "Collect a class…", opener("Collect files of answers", ".json", (files) => void this.collect(files), true)),
+      h("label", { class: "button" }, "Open a lesson…", opener("Open a lesson", ".md,.txt", (files) => files[0] && void this.open(files[0]))),
+      one ? h("button", { type: "button", title: "To write one of your own, begin with this one", onclick: () => download(one.name, one.text) }, "Save this lesson's text") : null,
     );
   }
 
   private progress(name: string, lesson: Lesson): string {
     const all = lesson.steps.flatMap((step) => step.questions);
-    const done = all.filter((question) => this.app.linked.answers[question.id]?.startsWith("✓")).length;
-    return ` ${done} of ${all.length}${name.endsWith(".lesson") ? "" : " (yours)"}`;
+    const done = all.filter((question) => this.app.linked.answers[question.id]?.right).length;
+    return ` ${done} of ${all.length}${this.app.linked.lessons.some((one) => one.name === name) ? " (yours)" : ""}`;
   }
 
   private renderStep({ lesson }: Loaded): HTMLElement {
     const { linked } = this.app;
     const at = Math.min(linked.step, lesson.steps.length - 1);
     const step = lesson.steps[at]!;
-    const to = (by: number) => this.go(linked.lesson, at + by);
+    const to = (by: number) => void this.go(linked.lesson, at + by);
     return h(
       "article",
-      { class: "column lesson" },
+      { class: "lesson" },
       h("h2", { tabIndex: -1 }, lesson.title),
       at === 0 ? h("p", { class: "about" }, lesson.about) : null,
-      step.texts.flatMap(prose),
-      h(
-        "div",
-        { class: "bar" },
-        ["pipeline", "dise", "profilers"].map((view) =>
-          h(
-            "button",
-            {
-              type: "button",
-              class: step.show === view ? "primary" : "",
-              onclick: () => this.app.show(view as "pipeline" | "dise" | "profilers"),
-            },
-            `Look at ${view === "dise" ? "DISE" : view}`,
-          ),
-        ),
-      ),
-      step.questions.map((question) => this.renderQuestion(question)),
+      step.title ? h("h3", {}, step.title) : null,
+      step.parts.map((part) => {
+        if ("question" in part) return this.renderQuestion(part.question);
+        if ("picture" in part) return h("img", { class: "figure", alt: part.about, src: `data:image/svg+xml,${encodeURIComponent(part.picture)}` });
+        return prose(part.text);
+      }),
       h(
         "div",
         { class: "bar steps" },
         h("button", { type: "button", disabled: at === 0, onclick: () => to(-1) }, "◂ Back"),
         h("span", {}, `step ${at + 1} of ${lesson.steps.length}`),
-        h("button", { type: "button", disabled: at + 1 >= lesson.steps.length, onclick: () => to(1) }, "On ▸"),
+        h("button", { type: "button", class: "primary", disabled: at + 1 >= lesson.steps.length, onclick: () => to(1) }, "On ▸"),
+        h("button", { type: "button", title: "The program, the machine and the cycle of this step", onclick: () => to(0) }, "Set up again"),
       ),
     );
   }
 
   private renderQuestion(question: Question): HTMLElement {
-    const kept = this.app.linked.answers[question.id] ?? "";
+    const { answers } = this.app.linked;
+    if (!this.seen.has(question.id)) this.seen.set(question.id, performance.now());
     const verdict = h("p", { class: "verdict", role: "status" });
-    const say = (answer: string) => {
-      const right = answer.startsWith("✓");
-      verdict.className = `verdict ${answer === "" ? "" : right ? "right" : "wrong"}`;
-      verdict.textContent = answer === "" ? "" : right ? "✓ Right." : `✗ Not yet. ${question.hint}`;
+    const say = ({ right, said }: Verdict): void => {
+      const { tries = 1 } = answers[question.id] ?? {};
+      verdict.className = `verdict ${right ? "right" : "wrong"}`;
+      fill(verdict, right ? `✓ Right${tries > 1 ? `, at attempt ${tries}` : ""}. ` : `✗ Not yet. `, h("span", { innerHTML: html(said).replace(/^<p>|<\/p>\s*$/g, "") }));
     };
-    say(kept);
     const judge = async (given: string): Promise<void> => {
       if (given.trim() === "") return;
       try {
-        const right = await this.isRight(question, given);
-        const answer = `${right ? "✓" : "✗"} ${given}`;
-        this.app.linked.answers[question.id] = answer;
-        this.app.tell("view");
-        say(answer);
+        const found = await this.judge(question, given);
+        const before = answers[question.id];
+        if (!before?.right) {
+          const seconds = Math.round((performance.now() - this.seen.get(question.id)!) / 1000);
+          answers[question.id] = { text: given, right: found.right, tries: (before?.tries ?? 0) + 1, seconds };
+        }
+        say(found);
+        this.drawCurtain();
+        // The address keeps the answer; nothing is drawn anew under the learner's hands.
+        this.app.tell("setup");
       } catch (error) {
         verdict.className = "verdict wrong";
         verdict.textContent = error instanceof Error ? error.message : String(error);
       }
     };
-    const given = kept.slice(2);
-    if (question.kind === "choice") {
-      return h(
-        "fieldset",
-        { class: "question", "data-question": question.id },
-        h("legend", {}, prose(question.text)),
-        question.options.map((option) => {
-          const input = h("input", {
-            type: "radio",
-            name: question.id,
-            checked: option.text === given,
-            onchange: () => void judge(option.text),
-          });
-          return h("label", { class: "check" }, input, prose(option.text)[0]!);
-        }),
-        verdict,
-      );
+    const kept = answers[question.id];
+    if (kept) say({ right: kept.right, said: kept.right ? question.why : question.hint });
+    return h(
+      "fieldset",
+      { class: `question ${question.kind}`, "data-question": question.id },
+      h("legend", {}, h("span", { class: "kind" }, KINDS[question.kind]), prose(question.text)),
+      this.renderInput(question, kept?.text ?? "", judge),
+      verdict,
+    );
+  }
+
+  private renderInput(question: Question, given: string, judge: (given: string) => Promise<void>): HTMLElement {
+    const radios = (options: string[]): HTMLElement[] =>
+      options.map((text) => {
+        const input = h("input", { type: "radio", name: question.id, value: text, checked: text === given, onchange: () => void judge(text) });
+        return h("label", { class: "check" }, input, question.kind === "next" ? h("code", {}, text) : prose(text));
+      });
+    if (question.kind === "choice") return h("div", {}, radios(shuffled(question.options, question.id + this.learner).map((one) => one.text)));
+    if (question.kind === "goal") {
+      return h("div", { class: "bar" }, h("button", { type: "button", onclick: () => void judge("checked") }, "Check"), h("span", { class: "now faint" }));
+    }
+    if (question.kind === "next") {
+      const box = h("div", {});
+      const offer = async (): Promise<void> => {
+        await this.standAtQuestion();
+        fill(box, radios(this.following(question).options));
+      };
+      const waits = h("button", { type: "button", onclick: () => void offer() }, "Show the candidates");
+      fill(box, waits);
+      return box;
     }
     const input = h("input", {
       value: given,
@@ -323,26 +487,55 @@ export class LessonsView {
       "aria-label": question.text,
       onkeydown: (event: KeyboardEvent) => event.key === "Enter" && void judge(input.value),
     });
-    return h(
-      "div",
-      { class: "question", "data-question": question.id },
-      prose(question.text),
-      h("div", { class: "bar" }, input, h("button", { type: "button", onclick: () => void judge(input.value) }, "Check")),
-      verdict,
+    const show = h(
+      "button",
+      {
+        type: "button",
+        onclick: () =>
+          void this.standAtQuestion()
+            .then(() => {
+              const row = this.predicted(question);
+              this.app.show("pipeline");
+              this.app.select(row.index);
+              this.pipeline.timeline.showRow(row);
+            })
+            .catch((error: unknown) => this.app.fail(error)),
+      },
+      "Show the instruction",
+    );
+    return h("div", { class: "bar" }, input, h("button", { type: "button", onclick: () => void judge(input.value) }, "Check"), question.kind === "predict" ? show : null);
+  }
+
+  /** All answers, in the order of the lessons. */
+  private answered(): Answered[] {
+    return this.lessons.flatMap(({ lesson }) =>
+      lesson.steps
+        .flatMap((step) => step.questions)
+        .filter((question) => this.app.linked.answers[question.id])
+        .map((question) => ({ lesson: lesson.title, question: question.id, words: question.text, ...this.app.linked.answers[question.id]! })),
     );
   }
 
-  private exportAnswers(): void {
-    const lines = this.lessons.flatMap(({ lesson }) => {
-      const all = lesson.steps.flatMap((step) => step.questions);
-      const answered = all.filter((question) => this.app.linked.answers[question.id]);
-      if (answered.length === 0) return [];
-      return [
-        `# ${lesson.title}`,
-        "",
-        ...answered.flatMap((question) => [question.text, "", `    ${this.app.linked.answers[question.id]}`, ""]),
-      ];
-    });
-    download("answers.md", lines.length > 0 ? lines.join("\n") : "Nothing was answered.\n");
+  private async saveAnswers(): Promise<void> {
+    try {
+      download(`answers${this.learner ? `-${this.learner.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}` : ""}.json`, await sign(this.learner, this.answered()));
+      this.said.textContent = "";
+    } catch (error) {
+      this.said.textContent = `This browser signs nothing here: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
+  private async collect(files: File[]): Promise<void> {
+    const texts = await Promise.all(files.map(async (file) => ({ name: file.name, text: await file.text() })));
+    download("class.csv", await collect(texts));
   }
 }
+
+/** What a question asks for, in a word or two. */
+const KINDS: Record<Question["kind"], string> = {
+  number: "Measure",
+  choice: "Explain",
+  predict: "Predict",
+  next: "Predict",
+  goal: "Reach the goal",
+};

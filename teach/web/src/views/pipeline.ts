@@ -27,13 +27,14 @@ export class PipelineView {
     this.blocks = new Blocks(app, (index) => this.select(index));
     this.tables = new TablesPanel(app);
     this.element.append(
-      h("div", { class: "upper" }, legend(), this.timeline.element, this.details),
+      h("div", { class: "upper" }, this.timeline.element, this.details, h("details", { class: "legend-box" }, h("summary", {}, "What the letters and colours mean"), legend())),
       h("div", { class: "lower" }, this.blocks.element, this.side),
       this.tables.element,
     );
     app.listen((change) => {
       if (change === "run") {
         this.timeline.reset();
+        this.shown = this.app.linked.selected;
         this.listing = undefined;
         this.analysis = undefined;
         this.bytes = [];
@@ -43,25 +44,41 @@ export class PipelineView {
       }
       if (change === "marks") {
         this.timeline.draw();
+        this.showSelected();
         if (app.linked.selected !== null && this.waits) this.renderDetails();
       }
       if (change === "cycle") {
         this.timeline.reveal();
         this.blocks.render();
         this.renderSide();
+        this.renderDetails();
         if (app.linked.tab === "memory" && app.stateView) void this.readMemory(false);
       }
       if (change === "selected") {
         this.timeline.draw();
+        this.showSelected();
         this.renderDetails();
         this.blocks.render();
       }
+      if (change === "curtain") this.renderDetails();
       if (change === "inside") this.blocks.render();
       if (change === "view") {
         this.timeline.draw();
         this.blocks.draw();
       }
     });
+  }
+
+  /** The instruction that was scrolled into sight last. */
+  private shown: number | null = null;
+
+  /** Scrolls an instruction into sight when it becomes the selected one. */
+  private showSelected(): void {
+    const { selected } = this.app.linked;
+    const row = selected === null ? undefined : this.app.row(selected);
+    if (selected === this.shown || (selected !== null && !row)) return;
+    this.shown = selected;
+    if (row) this.timeline.showRow(row);
   }
 
   /** The selected instruction has not arrived. */
@@ -77,6 +94,18 @@ export class PipelineView {
   /** Shows an instruction of the time line. */
   select(index: number): void {
     this.app.select(index);
+  }
+
+  /** Draws all canvases at once. */
+  paint(): void {
+    this.timeline.paint();
+    this.blocks.draw();
+    this.tables.draw();
+  }
+
+  /** The block diagram. */
+  get diagram(): HTMLElement {
+    return this.blocks.element;
   }
 
   /** Draws what is drawn anew, in other colours or another size. */
@@ -110,7 +139,10 @@ export class PipelineView {
       ["complete", row.complete],
       [row.squashed ? "squashed" : "committed", row.end],
     ];
-    const facts = [
+    // A question that asks what comes must not be answered here.
+    const last = this.timeline.lastShown;
+    const facts = row.end > last ? [row.function ? `in ${row.function}` : "", "what comes next is covered while a question asks for it"].filter(Boolean) : [
+      this.waiting(row),
       summary && summary.contexts.length > 1 ? summary.contexts[row.context] : "",
       row.function ? `in ${row.function}` : "",
       line ? `line ${line}` : "",
@@ -124,16 +156,49 @@ export class PipelineView {
     return h(
       "div",
       {},
-      h("code", {}, `${row.pc}  ${row.text}`),
+      h("code", {}, `#${row.index}  ${row.pc}  ${row.text}`),
       " ",
-      h("span", {}, stages.filter(([, at]) => at !== null).map(([name, at]) => `${name} ${at}`).join(" · ")),
-      h("p", {}, facts.join("; "), "."),
+      h("span", {}, stages.filter(([, at]) => at !== null && at <= last).map(([name, at]) => `${name} ${at}`).join(" · ")),
+      " ",
       h(
         "button",
-        { type: "button", onclick: () => this.toggle() },
+        { type: "button", class: "small", onclick: () => this.toggle() },
         this.app.linked.breakpoints.includes(row.pc) ? "Remove the breakpoint" : "Break here",
       ),
+      h("p", {}, facts.join("; "), ". ", this.reads(row)),
     );
+  }
+
+  /** What an instruction waits for in the cycle. */
+  private waiting(row: Row): string {
+    const { cycle } = this.app.linked;
+    if (row.end < cycle || row.fetch > cycle || row.dispatch === null || cycle < row.dispatch) return "";
+    if (row.issue !== null && cycle >= row.issue) return "";
+    const left = row.sources.filter(({ ready }) => ready === null || ready > cycle);
+    if (left.length === 0) return `in cycle ${cycle} its operands are there; it waits for its turn at ${row.pool.replaceAll("_", " ")}`;
+    return `in cycle ${cycle} it waits for ${left
+      .map(({ register, row: from, text, ready }) => `${register} of #${from} (${text.split(" ")[0]}, ${ready === null ? "never computed" : `${ready - cycle} ${ready - cycle === 1 ? "cycle" : "cycles"} left`})`)
+      .join(" and ")}`;
+  }
+
+  /** Buttons that lead to the instructions whose results a row reads. */
+  private reads(row: Row): HTMLElement | null {
+    if (row.sources.length === 0) return null;
+    return h(
+      "span",
+      { class: "sources" },
+      "reads ",
+      row.sources.map(({ register, row: from, text }) =>
+        h("button", { type: "button", class: "link", onclick: () => this.toRow(from) }, `${register} of #${from} ${text}`),
+      ),
+    );
+  }
+
+  /** Selects a row and scrolls it into sight. */
+  private toRow(index: number): void {
+    this.select(index);
+    const row = this.app.row(index);
+    if (row) this.timeline.showRow(row);
   }
 
   private renderSide(): void {
@@ -171,7 +236,7 @@ export class PipelineView {
           ),
         ),
       ),
-      h("div", { role: "tabpanel", class: "panel" }, this.panel()),
+      h("div", { role: "tabpanel", class: "panel", tabIndex: 0, "aria-label": tabs.find(([tab]) => tab === this.app.linked.tab)?.[1] }, this.panel()),
     );
     if (focused >= 0) focusable()[focused]?.focus({ preventScroll: true });
   }
@@ -194,7 +259,7 @@ export class PipelineView {
         "table",
         { class: "numbers" },
         h("caption", {}, "Counters of the whole run"),
-        all.map(([name, n]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, grouped(n)))),
+        all.map(([name, n]) => h("tr", { "data-counter": name }, h("th", { scope: "row" }, name), h("td", {}, grouped(n)))),
       );
     }
     if (!state) return h("p", {}, "…");

@@ -4,6 +4,13 @@ import type { App } from "../app";
 import { choice, debounced, fill, grouped, h, labelled, percent } from "../dom";
 import type { Member, Opinion, Profiles, Summary } from "../types";
 
+/** What profiles are compared by: its name for the simulator, several of it, and one. */
+const LEVELS: [string, string, string][] = [
+  ["function", "functions", "function"],
+  ["line", "source lines", "source line"],
+  ["instruction", "instructions", "instruction"],
+];
+
 /** Cycles by owner in one bar. */
 export function stack(summary: Summary): HTMLElement {
   const all = summary.cpi_stack.filter(({ slots }) => slots > 0);
@@ -143,11 +150,6 @@ export class ProfilersView {
     const { order } = this.app.linked;
     const hps = order.hps;
     const first = order.profilers[0];
-    const levels: [string, string][] = [
-      ["function", "functions"],
-      ["line", "source lines"],
-      ["instruction", "instructions"],
-    ];
     const box = (checked: boolean, change: (on: boolean) => void) => {
       const input = h("input", { type: "checkbox", checked, onchange: () => change(input.checked) });
       return input;
@@ -157,7 +159,7 @@ export class ProfilersView {
       h("h2", {}, "Sampling policies"),
       labelled(
         "Compared by",
-        choice(levels, order.level, (level) => {
+        choice(LEVELS.map(([level, several]): [string, string] => [level, several]), order.level, (level) => {
           order.level = level;
           this.changed();
         }),
@@ -186,7 +188,7 @@ export class ProfilersView {
               this.changed();
             }),
             h("b", {}, name),
-            ` ${about}`,
+            h("span", { class: "about" }, about),
           ),
         ),
       ),
@@ -279,7 +281,7 @@ export class ProfilersView {
         h(
           "table",
           { class: "profile" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), h("th", { scope: "col" }, "truth", h("small", {}, `${grouped(profiles.cycles)} cycles`)), profiles.opinions.map(opinion))),
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, LEVELS.find(([level]) => level === this.app.linked.order.level)?.[2]), h("th", { scope: "col" }, "truth", h("small", {}, `${grouped(profiles.cycles)} cycles`)), profiles.opinions.map(opinion))),
           h(
             "tbody",
             {},
@@ -310,7 +312,7 @@ export class ProfilersView {
             h(
               "table",
               { class: "profile" },
-              h("thead", {}, h("tr", {}, ["", "all events", "sampled"].map((text) => h("th", { scope: "col" }, text)))),
+              h("thead", {}, h("tr", {}, [this.app.linked.order.hps?.kind === "call_pair" ? "call pair" : "method", "all events", "sampled"].map((text) => h("th", { scope: "col" }, text)))),
               h(
                 "tbody",
                 {},
