@@ -54,12 +54,14 @@ static void end_readers(void) {
     struct slot *reader = slot_at(i);
     uint64_t sequence = __atomic_load_n(&reader->sequence, __ATOMIC_ACQUIRE);
     for (int tries = 0; tries < 20000; tries++) {
+      /* The number comes first: what the state says behind it is said of this shadow. */
+      int32_t pid = __atomic_load_n(&reader->pid, __ATOMIC_ACQUIRE);
       uint32_t state = __atomic_load_n(&reader->state, __ATOMIC_ACQUIRE);
       if (state == FREE || state == STARTING || !__atomic_load_n(&reader->opens_files, __ATOMIC_SEQ_CST) ||
           __atomic_load_n(&reader->sequence, __ATOMIC_ACQUIRE) != sequence ||
           kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor)
         break;
-      if (tries == 0) kernel(NR_kill, reader->pid, 9, 0, 0);
+      if (tries == 0) end_process(pid);
       kernel(NR_nanosleep, pause, 0, 0, 0);
     }
   }

@@ -117,7 +117,7 @@ static void wait_until_apart(struct slot *taken, uint64_t sequence, int64_t pid)
       return;
     kernel(NR_futex, &taken->is_apart, 0, 0, pause);
   }
-  kernel(NR_kill, pid, 9, 0, 0);
+  end_process(pid);
 }
 
 #define CLONE_FILES 0x400
