@@ -13,6 +13,8 @@ use object::{Object, ObjectSymbol};
 
 /// The header for C and C++ programs.
 pub const HEADER: &str = include_str!("../include/hps_shim.h");
+/// The hooks of a program that is instrumented for the simulator: the stores are the same, and nobody reads them.
+pub const STAND_IN: &str = include_str!("../preload/hps_shim_stand_in.c");
 const HOOKS: &str = include_str!("../preload/hps_shim_preload.c");
 const PATCH: &str = include_str!("../preload/hps_shim_patch.c");
 const CALLS: &str = include_str!("../preload/hps_shim_calls.c");

@@ -11,15 +11,13 @@ use hps_lab::{DEFAULT_ISA, Files, GuestOptions, Program, host};
 use hps_pipeline::config::MachineConfig;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::os::{Output, Stdin};
+use hps_teach::PAGE;
 use hps_teach::protocol::{Limits, ProgramChoice, Setup};
 
 use super::analyze::is_assembly;
 use crate::cli::TeachArgs;
 use crate::program;
 use crate::text::print;
-
-/// The page as `scripts/build-teach-page.sh` builds it.
-const PAGE: &str = include_str!("../../teach/page.html");
 
 /// Element of the page that holds its first program, as JSON.
 const START: &str = r#"<script type="application/json" id="start">null</script>"#;

@@ -24,3 +24,7 @@ mod wasm;
 mod tests;
 
 pub use session::Session;
+
+/// The page in a browser, with the simulator inside, as `scripts/build-teach-page.sh` builds it.
+#[cfg(not(target_family = "wasm"))]
+pub const PAGE: &str = include_str!("../page.html");

@@ -21,10 +21,6 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn page() -> String {
-    std::fs::read_to_string(root().join("page.html")).expect("the page")
-}
-
 /// The text between two others.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = text.split_once(before).expect("the page has this part");
@@ -70,8 +66,8 @@ fn digest() -> String {
 
 #[test]
 fn the_page_is_made_of_the_sources_beside_it() {
-    let page = page();
-    let recorded = between(&page, "<meta name=\"hps-inputs\" content=\"", "\"");
+    let page = hps_teach::PAGE;
+    let recorded = between(page, "<meta name=\"hps-inputs\" content=\"", "\"");
     assert_eq!(
         recorded,
         digest(),
@@ -130,7 +126,7 @@ fn decoded(text: &str) -> Vec<u8> {
 
 /// Answers of the page's simulator to questions, one a line.
 fn answered(questions: &[String]) -> Vec<String> {
-    let page = page();
+    let page = hps_teach::PAGE;
     let packed = decoded(between(
         &page,
         "<script type=\"text/plain\" id=\"simulator\">",

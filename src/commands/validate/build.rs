@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use hps_lab::work_folder::WorkFolder;
+use hps_shim::preload::STAND_IN;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_workloads::sources::{self, C_OPTIONS, COMPILER_OPTIONS, CPP_OPTIONS};
 use sha2::{Digest, Sha256};
@@ -27,9 +28,6 @@ const SAME_CALLS: &[&str] = &[
     "-fno-ipa-modref",
     "-fno-optimize-sibling-calls",
 ];
-
-/// The hooks of a program that is instrumented for the simulator.
-const STAND_IN: &str = include_str!("../../../shim/preload/hps_shim_stand_in.c");
 
 /// Programs built with the bit-manipulation extensions, as in `workloads/build.sh`. Without the extensions the compiler
 /// would call functions of its own library.
