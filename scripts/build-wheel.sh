@@ -1,32 +1,45 @@
 #!/usr/bin/env bash
 # Builds the wheel of the Python package: the native module, the package, and the command `hps` beside it, stripped.
 #
-# It takes Python 3.11 or newer with venv, which fetches maturin.
+#   scripts/build-wheel.sh                the wheel for this machine
+#   scripts/build-wheel.sh PROCESSOR...   wheels of a release: for old C libraries, with the files of scripts/static.sh,
+#                                         which must have run; for x86_64, aarch64, riscv64
+#
+# It takes Python 3.11 or newer with venv, which fetches maturin and zig.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=${CARGO_TARGET_DIR:-target}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-python=${PYTHON:-python3}
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-    echo "error: $python is older than 3.11; name a newer one in PYTHON" >&2
-    exit 1
-}
-[ -x "$folder/maturin/bin/maturin" ] || {
-    "$python" -m venv "$folder/maturin" || {
-        echo "error: $python has no venv; install Debian's python3-venv" >&2
+source scripts/release-tools.sh
+python_tools "$folder"
+
+# What the wheel installs as a command lies in this folder.
+data=python/hps_lab.data
+trap 'rm -rf $data' EXIT
+wheel() { # COMMAND [MATURIN'S OPTIONS]
+    [ -e "$1" ] || {
+        echo "error: $1: the command is missing; run scripts/static.sh before" >&2
         exit 1
     }
-    "$folder/maturin/bin/pip" install --quiet 'maturin>=1.9,<2'
+    rm -rf $data
+    mkdir -p $data/scripts
+    cp "$1" $data/scripts/hps
+    PATH=$folder/release-tools/bin:$PATH maturin build --release --locked --out "$folder/wheels" -m python/Cargo.toml "${@:2}"
 }
-cargo build --release --locked
-# What the wheel installs as a command lies in this folder.
-scripts=python/hps_lab.data/scripts
-rm -rf python/hps_lab.data
-trap 'rm -rf python/hps_lab.data' EXIT
-mkdir -p $scripts
-cp "$folder/release/hps" $scripts/hps
-strip $scripts/hps
-"$folder/maturin/bin/maturin" build --release --locked --out "$folder/wheels" -m python/Cargo.toml
+
+if (($# == 0)); then
+    cargo build --release --locked
+    strip -o "$folder/hps-stripped" "$folder/release/hps"
+    wheel "$folder/hps-stripped"
+fi
+for processor; do
+    case $processor in
+    x86_64 | aarch64) static=$processor-unknown-linux-musl target=$processor-unknown-linux-gnu ;;
+    *) static=riscv64gc-unknown-linux-gnu target=$static ;;
+    esac
+    [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
+    wheel "$folder/$static/release/hps" --target "$target" --zig
+done
 ls -l "$folder"/wheels/*.whl

@@ -3,6 +3,8 @@
 
 #[path = "house/book/mod.rs"]
 mod book;
+#[path = "house/packages.rs"]
+mod packaged;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -82,17 +84,15 @@ fn no_source_file_is_longer_than_600_lines() {
     assert!(long.is_empty(), "split these files: {long:#?}");
 }
 
-/// The names of a package's dependencies on other packages of the workspace.
-fn dependencies(package: &Value) -> Vec<&str> {
+/// A package's dependencies on other packages of the workspace.
+fn dependencies_of(package: &Value) -> impl Iterator<Item = &Value> {
     let all = package["dependencies"].as_array().expect("a list");
     all.iter()
         .filter(|dependency| !dependency["path"].is_null())
-        .map(|dependency| dependency["name"].as_str().expect("a name"))
-        .collect()
 }
 
-#[test]
-fn crates_depend_only_on_crates_above_them() {
+/// The packages of the workspace as Cargo describes them.
+fn packages() -> Vec<Value> {
     let metadata = Command::new(env!("CARGO"))
         .args([
             "metadata",
@@ -107,7 +107,12 @@ fn crates_depend_only_on_crates_above_them() {
     let said = String::from_utf8_lossy(&metadata.stderr);
     assert!(metadata.status.success(), "{said}");
     let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("a list");
+    metadata["packages"].as_array().expect("a list").clone()
+}
+
+#[test]
+fn crates_depend_only_on_crates_above_them() {
+    let packages = packages();
     let by_name: BTreeMap<&str, &Value> = packages
         .iter()
         .map(|package| (package["name"].as_str().expect("a name"), package))
@@ -130,7 +135,8 @@ fn crates_depend_only_on_crates_above_them() {
             expected.canonicalize().ok(),
             "{name}"
         );
-        for dependency in dependencies(package) {
+        for dependency in dependencies_of(package) {
+            let dependency = dependency["name"].as_str().expect("a name");
             let above = PACKAGES[..place]
                 .iter()
                 .any(|(name, _)| *name == dependency);

@@ -44,6 +44,29 @@ pub enum LabError {
         /// A similar name of a file in these folders.
         near: Option<String>,
     },
+    /// A path that neither the root of a program nor the host has.
+    #[error(
+        "{name}: there is no such program under {} (--root), nor on this host; name it as the program will see it",
+        root.display()
+    )]
+    NotUnderRoot {
+        /// The path asked for.
+        name: String,
+        /// Root folder of the program.
+        root: PathBuf,
+    },
+    /// Assembly text has a mistake.
+    #[error("{file}:{line}:{column}: {message}")]
+    NotAssembled {
+        /// The file.
+        file: String,
+        /// Line of the mistake, from 1.
+        line: usize,
+        /// Column of the mistake, from 1.
+        column: usize,
+        /// The mistake.
+        message: String,
+    },
     /// A program of the project has no image for an instruction set.
     #[error("{name}: there is no image of it for {isa}")]
     NoImage {

@@ -20,6 +20,8 @@ mod lab;
 mod loops;
 pub mod machine;
 mod mode;
+#[cfg(not(target_family = "wasm"))]
+mod named;
 pub mod observer;
 mod processes;
 mod productions;

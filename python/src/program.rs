@@ -143,20 +143,7 @@ impl Program {
             stderr: Output::Capture,
             ..GuestOptions::default()
         };
-        let words = [vec![name.to_owned()], args].concat();
-        let under_root = match &guest.files {
-            Files::Under { .. } => {
-                hps_lab::Program::under_root(guest.process_config(words.clone()), isa)
-                    .map_err(said)?
-            }
-            _ => None,
-        };
-        let program = match under_root {
-            Some(program) => program,
-            None => hps_lab::Program::find(name, isa)
-                .map_err(said)?
-                .with(guest.process_config(words)),
-        };
+        let program = hps_lab::Program::named(name, isa, &args, &guest).map_err(said)?;
         Ok(Program {
             program,
             options,

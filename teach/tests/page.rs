@@ -128,7 +128,7 @@ fn decoded(text: &str) -> Vec<u8> {
 fn answered(questions: &[String]) -> Vec<String> {
     let page = hps_teach::PAGE;
     let packed = decoded(between(
-        &page,
+        page,
         "<script type=\"text/plain\" id=\"simulator\">",
         "</script>",
     ));

@@ -405,3 +405,16 @@ fn what_cannot_be_profiled_is_named() {
     let alone = bench.compile("forever.c", &["-static", "-DENDS"]);
     assert!(refused(&[&alone]).contains("without the library"), "static");
 }
+
+/// A number of 0 or less would name a group of processes, ours among them: one function alone kills, and looks first.
+#[test]
+fn processes_are_killed_in_one_place_that_looks_at_their_number() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("preload");
+    let mut kills = Vec::new();
+    for file in std::fs::read_dir(folder).expect("the library's sources") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("text");
+        let lines = text.lines().filter(|line| line.contains("kernel(NR_kill"));
+        kills.extend(lines.map(|line| line.trim().to_owned()));
+    }
+    assert_eq!(kills, ["if (pid > 0) kernel(NR_kill, pid, 9, 0, 0);"]);
+}
