@@ -121,13 +121,14 @@ sbom() {
 }
 
 checks() {
-    local commands=("--version" "run bwt small" "run --machine hps-4wide --stats lci small" "sweep --program lci --out $work/sweep")
+    local commands=("--version" "run bwt small" "run --machine hps-4wide --stats interp small"
+        "profile --core instruction --machine ev6 --isa alpha chess small")
     for processor in "${processors[@]}"; do
         for command in "${commands[@]}"; do
-            rm -rf "$work/sweep"
-            # The sweep's times are the host's.
-            on "$processor" "$(static "$processor")" $command 2>/dev/null
-        done >"$work/said-$processor"
+            # Words of a command are to be split.
+            # shellcheck disable=SC2086
+            on "$processor" "$(static "$processor")" $command
+        done >"$work/said-$processor" 2>&1
         cmp "$work/said-$processor" "$work/said-${processors[0]}"
         echo "$processor: ${#commands[@]} commands say what they say on ${processors[0]}"
     done
