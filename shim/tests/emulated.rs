@@ -92,13 +92,13 @@ fn one_counts_are_exact_by_page_and_by_call() {
             eprintln!("{event}, read in user space: {allowed}: {few} and {many}");
             // Two instructions a turn, and those around the loop, which are equally many.
             assert_eq!(many - few, 4_000_000, "{event}");
-            assert!((2_000_000..2_000_400).contains(&few), "{few}");
+            assert!((2_000_000..2_000_500).contains(&few), "{few}");
         }
     }
     sysctl("perf_user_access", "1");
 }
 
-/// A counter of 32 bits overflows after 2^31 cycles, since the kernel starts it there.
+/// Arm's counter of 32 bits overflows after 2^31 cycles, since the kernel starts it there.
 #[test]
 fn slow_the_page_reader_agrees_with_the_kernel_over_overflows() {
     const READS: u32 = 5_000;
@@ -136,8 +136,15 @@ fn one_missing_and_shared_counters_are_said_in_a_line() {
         assert!(said.contains(event) && said.contains(words), "{said}");
         assert!(!said.contains('\n'), "{said}");
     }
-    // An event that the processor does not know counts nothing.
-    assert_eq!(counted(&mut own("r3ff:u").unwrap(), 1_000), 0);
+    // An event that the processor does not know: Arm's counts nothing, RISC-V's firmware finds no counter for it.
+    let mut unknown = own("r3ff:u").unwrap();
+    match unknown.read() {
+        Ok(before) => {
+            turns(1_000);
+            assert_eq!(unknown.read().unwrap(), before);
+        }
+        Err(error) => assert!(matches!(error, ShimError::NeverCounted { .. }), "{error}"),
+    }
     let mut all: Vec<PerfEvent> = (0..12).map(|_| own("instructions:u").unwrap()).collect();
     let (mut shared, mut never) = (0, 0);
     for _ in 0..20 {
