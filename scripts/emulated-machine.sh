@@ -60,7 +60,8 @@ source scripts/debian-source.sh
 # The tests as one static program.
 linker=CARGO_TARGET_$(tr a-z- A-Z_ <<<$target)_LINKER
 export "$linker=$cc" "${linker%LINKER}RUSTFLAGS=-C target-feature=+crt-static"
-tests=$(cargo test --quiet --locked --no-run --target $target -p hps-shim --test emulated --message-format=json |
+[ -z "${RUSTFLAGS:-}" ] || export RUSTFLAGS="$RUSTFLAGS -C target-feature=+crt-static"
+tests=$(cargo test --quiet --locked --no-run --target $target -p hps-shim --test emulated --message-format=json-render-diagnostics |
     sed -n 's/.*"executable":"\([^"]*emulated-[^"]*\)".*/\1/p' | tail -1)
 
 # A first file system of two programs and a script.

@@ -48,7 +48,7 @@ fn turns(count: u64) {
         core::arch::asm!("2:", "addi {n}, {n}, -1", "bnez {n}, 2b", n = inout(reg) count => _, options(nomem, nostack));
     }
     #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64")))]
-    unimplemented!("{count} turns: the emulated machines are of other architectures");
+    panic!("{count} turns: the emulated machines are of other architectures");
 }
 
 /// Lets the kernel work: it fills a buffer, for which the program has some ten instructions of its own.
