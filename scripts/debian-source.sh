@@ -13,7 +13,7 @@ apt_aside() {
         sed -n "s/^deb \(.*debian.*\)/$type \1/p" /etc/apt/sources.list >"$work/parts/aside.list"
     fi
     apt=(apt-get -q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/parts"
-        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root "$@")
+        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root -o Acquire::Retries=3 "$@")
 }
 
 # fetch_binaries ARCHITECTURE {FILE PACKAGE=VERSION SHA256}...: binary packages, unless the files are they. Fails if they
