@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::Depth;
 use crate::calls::Collector;
-use crate::counters::{Asked, Counter, Event, EventKind, PerfEvent, Target, Way, user_access};
+use crate::counters::{
+    Asked, Counter, Event, EventKind, PerfEvent, Reach, Target, Way, remedy, user_access,
+};
 use crate::dte::Dte;
 use crate::error::ShimError;
 use crate::machine::Machine;
@@ -110,7 +112,8 @@ impl Plan {
     /// How each event is counted.
     ///
     /// # Errors
-    /// [`ShimError::NoEvents`] if the machine counts none of its kind, and as for [`Way::of`].
+    /// [`ShimError::NoEvents`] if the machine counts none of its kind, [`ShimError::Event`] if the program's threads would be
+    /// refused, and as for [`Way::of`].
     pub fn ways(&self, machine: &Machine, placement: &Placement) -> Result<Vec<Way>, ShimError> {
         let way = |event: &Event| {
             let refused = match event.kind {
@@ -125,7 +128,19 @@ impl Plan {
                 });
             }
             let at_tags = self.at_tags && machine.user_reads;
-            Way::of(event, &machine.pmus, placement, at_tags, self.may_interrupt)
+            let way = Way::of(event, &machine.pmus, placement, at_tags, self.may_interrupt)?;
+            let reach = Reach::of(machine.paranoid, machine.is_capable);
+            match &way {
+                // The program would be refused, when nobody can say it any more.
+                Way::AtTags(asked) if !asked.user_only && reach < Reach::Own => {
+                    Err(ShimError::Event {
+                        event: event.name.clone(),
+                        source: std::io::Error::from_raw_os_error(libc::EACCES),
+                        remedy: remedy(asked, Target::OwnThread, libc::EACCES, machine.paranoid),
+                    })
+                }
+                _ => Ok(way),
+            }
         };
         let ways: Vec<Way> = self.events.iter().map(way).collect::<Result<_, _>>()?;
         let asked = asked_of_threads(&ways).count();

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 pub use event::{Event, EventKind};
 pub use perf::{PerfEvent, Target};
-pub(crate) use perf::{USER_ACCESS, paranoid, user_access};
+pub(crate) use perf::{USER_ACCESS, paranoid, remedy, user_access};
 pub use pmu::Pmu;
 pub use way::{Asked, Reach, Way};
 

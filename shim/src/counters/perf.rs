@@ -226,7 +226,7 @@ pub(crate) fn paranoid() -> Option<i32> {
 }
 
 /// Remedy when the kernel refuses an event.
-pub(super) fn remedy(event: &Asked, target: Target, errno: i32, paranoid: Option<i32>) -> String {
+pub(crate) fn remedy(event: &Asked, target: Target, errno: i32, paranoid: Option<i32>) -> String {
     let whole_cpu = matches!(target, Target::Cpu(_));
     let reach = Reach::of(paranoid, false);
     let text = match errno {

@@ -334,6 +334,16 @@ fn threads_that_may_read_their_counters_count_with_their_tags() {
     interrupts(&attached);
     let finding = machine.findings().pop().expect("findings");
     assert!(finding.available && finding.detail.contains("with each tag"));
+    // The kernel refuses the program what it would refuse the observer.
+    machine.paranoid = Some(2);
+    assert!(
+        plan(&["cycles:u", "soft:0"])
+            .ways(&machine, &placement)
+            .is_ok()
+    );
+    let refused = plan(&["cycles"]).ways(&machine, &placement);
+    let said = refused.unwrap_err().to_string();
+    assert!(said.contains("append :u"), "{said}");
 }
 
 #[test]
