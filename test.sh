@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
 # (the oracle), the cross compilers for RISC-V, Alpha and aarch64, clang with its linker and tools, valgrind
-# (which counts instructions), gdb for all instruction sets, Node.js (which runs the simulator of the page), Python (which runs the package and its notebooks), Slurm with its authentication, what the builds of real programs call, and the sources of
+# (which counts instructions), QEMU's emulation of an Arm machine and cpio (counters on a real kernel), gdb for all instruction sets, Node.js (which runs the simulator of the page), Python (which runs the package and its notebooks), Slurm with its authentication, what the builds of real programs call, and the sources of
 # the real programs that are run.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=()
 { command -v qemu-riscv64 && command -v qemu-alpha; } >/dev/null || packages+=(qemu-user)
+command -v qemu-system-aarch64 >/dev/null || packages+=(qemu-system-arm)
+command -v cpio >/dev/null || packages+=(cpio)
 command -v riscv64-linux-gnu-gcc >/dev/null || packages+=(gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
 command -v riscv64-linux-gnu-g++ >/dev/null || packages+=(g++-riscv64-linux-gnu)
 command -v alpha-linux-gnu-gcc >/dev/null || packages+=(gcc-alpha-linux-gnu libc6.1-dev-alpha-cross)
@@ -39,8 +41,8 @@ if ((${#packages[@]})); then
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
 fi
 
-# SHIM's crates are checked for aarch64 too, and the simulator's for browsers.
-for target in aarch64-unknown-linux-gnu wasm32-unknown-unknown; do
+# SHIM's crates are checked for aarch64 and riscv64 too, and the simulator's for browsers.
+for target in aarch64-unknown-linux-gnu riscv64gc-unknown-linux-gnu wasm32-unknown-unknown; do
     [ -d "$(rustc --print target-libdir --target $target)" ] || rustup target add $target
 done
 
@@ -57,6 +59,7 @@ HPS_LEFT_OUT=$(mktemp)
 export HPS_LEFT_OUT
 trap 'rm -f "$HPS_LEFT_OUT"' EXIT
 passed=true
+scripts/emulated-machine.sh || passed=false
 # All failures at once: another run takes as long as this one.
 cargo test --workspace --locked --no-fail-fast "$@" || passed=false
 if [ -s "$HPS_LEFT_OUT" ]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves on another machine that SHIM's crates and its C sources are sound for aarch64:
 #
-#   - clippy of hps-shim and hps-shim-tags, tests included, without a warning;
+#   - clippy of hps-shim and hps-shim-tags, tests included, without a warning, and of hps-shim for riscv64;
 #   - the header and the tag library compiled by the cross compiler, warnings being errors;
 #   - the header's layout, printed by an aarch64 program, is the host's, and the header's scenario runs.
 #
@@ -21,14 +21,18 @@ need() { # COMMAND PACKAGES
 }
 need $cc "gcc-aarch64-linux-gnu and libc6-dev-arm64-cross"
 need "${qemu[0]}" qemu-user
-rustc --print target-libdir --target $target | xargs test -d || {
-    echo "error: Rust's library for $target is missing; run: rustup target add $target" >&2
-    exit 1
-}
+for rust in $target riscv64gc-unknown-linux-gnu; do
+    rustc --print target-libdir --target $rust | xargs test -d || {
+        echo "error: Rust's library for $rust is missing; run: rustup target add $rust" >&2
+        exit 1
+    }
+done
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$cc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="${qemu[*]}"
 cargo clippy --quiet --locked --target $target -p hps-shim -p hps-shim-tags --all-targets -- -D warnings
+# riscv64: the library and the tests of its counters.
+cargo clippy --quiet --locked --target riscv64gc-unknown-linux-gnu -p hps-shim --lib --test emulated -- -D warnings
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

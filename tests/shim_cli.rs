@@ -252,7 +252,10 @@ fn the_next_command_ends_what_a_killed_one_has_started() {
     // With the name of the folder that holds the note.
     let orders: [(&[&str], &str); 4] = [
         (&["shim", "run", "--preload"], "hps-program-"),
-        (&["shim", "run", "--calls", "stack-2"], "hps-shim-"),
+        (
+            &["shim", "run", "--preload", "--calls", "stack-2"],
+            "hps-shim-",
+        ),
         // The command is killed in the run that counts calls, and in the first one under an observer.
         (
             &[&["validate", "--runs", "0"], &pair[..]].concat(),

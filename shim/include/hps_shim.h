@@ -34,10 +34,14 @@
  * small: those below 4096 may have a text in the table of names. Tags from 65536 on are addresses
  * of code in the program. Writing a tag is one plain store, push and pop are three and two; the
  * observer may miss any of them.
+ *
+ * If the observer asks for events of the processor (header.events), each thread counts them for itself
+ * and writes its counts with each tag: what came before belongs to the tag before.
  */
 #ifndef HPS_SHIM_H
 #define HPS_SHIM_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -67,6 +71,7 @@ long syscall(long number, ...); /* which -std=c11 hides */
 #define HPS_SHIM_ENTRY_GONE UINT64_C(0x0ffffffff)
 #define HPS_SHIM_DEPTH(word) ((uint64_t)(uint32_t)(word))
 #define HPS_SHIM_COUNTERS 8
+#define HPS_SHIM_EVENTS 4
 #define HPS_SHIM_NAMES 4096
 #define HPS_SHIM_NAME_BYTES 128
 #define HPS_SHIM_NAME_TEXT_BYTES 120
@@ -83,6 +88,14 @@ long syscall(long number, ...); /* which -std=c11 hides */
 #define HPS_SHIM_NAME_WRITING 1
 #define HPS_SHIM_NAME_READY 2 /* length and text may be read (acquire) */
 
+/* An event of the kernel's perf subsystem that each thread is asked to count for itself. */
+struct hps_shim_event {
+  uint32_t type;        /* as in perf_event_attr */
+  uint32_t user_only;   /* without kernel and hypervisor */
+  uint64_t config;
+  uint64_t config1;
+};
+
 struct hps_shim_header {
   uint64_t magic;       /* HPS_SHIM_MAGIC */
   uint32_t version;     /* HPS_SHIM_VERSION */
@@ -95,7 +108,8 @@ struct hps_shim_header {
   uint32_t refused;     /* threads that found no free slot: seen by nobody, and counted here */
   uint32_t names_refused; /* names that did not fit into the table */
   uint32_t gate;        /* 0: run on; 1: a program that asks for it waits until this is 0 */
-  uint32_t pad;
+  uint32_t event_count; /* events below that threads count, written before the program begins */
+  struct hps_shim_event events[HPS_SHIM_EVENTS];
 };
 
 struct hps_shim_slot {
@@ -103,12 +117,15 @@ struct hps_shim_slot {
   uint64_t tag;         /* what the thread is in now */
   uint64_t depth;       /* entries on the stack in its lower half, which may exceed HPS_SHIM_STACK,
                            then the rest is lost; changes of the stack in its upper half */
-  uint64_t pad0[14];    /* to 128: lines are fetched in pairs */
+  uint64_t events[HPS_SHIM_EVENTS]; /* counts of the header's events when the tag was written */
+  uint64_t pad0[10];    /* to 128: lines are fetched in pairs */
   /* Line 2: written once for each thread. */
   uint32_t live;        /* HPS_SHIM_FREE, _LIVE, _ENDED */
   uint32_t tid;         /* the kernel's thread id */
   uint64_t generation;  /* how often the slot was taken */
-  uint64_t pad1[6];
+  uint32_t counting;    /* events that the thread counts: none, or all of the header's */
+  uint32_t refused;     /* why it counts none, or not any more: the kernel's errno */
+  uint64_t pad1[5];
   /* Line 3: software counters, wrapping. */
   uint64_t counters[HPS_SHIM_COUNTERS];
   /* From 256 on: the tags that the thread is in, outermost first. */
@@ -155,9 +172,122 @@ HPS_SHIM_SHARED __thread int hps_shim_taking;
 #endif
 #define HPS_SHIM_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
+/* Counts of this thread: the page that the kernel maps for each event, and how many there are. */
+HPS_SHIM_SHARED __thread const void *hps_shim_pages[HPS_SHIM_EVENTS];
+HPS_SHIM_SHARED __thread unsigned hps_shim_counting;
+#define HPS_SHIM_PAGE_BYTES 4096
+
+/* A program that defines HPS_SHIM_NO_EVENTS counts none. */
+#if !defined HPS_SHIM_NO_EVENTS && defined SYS_perf_event_open && \
+    (defined __x86_64__ || defined __aarch64__ || (defined __riscv && __riscv_xlen == 64))
+
+/* The processor's counter of this number. */
+HPS_SHIM_FAST uint64_t hps_shim_counter(uint32_t number) {
+#if defined __x86_64__
+  uint32_t low, high;
+  __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
+  return (uint64_t)high << 32 | low;
+#else
+#if defined __aarch64__
+#define HPS_SHIM_NUMBERED(n) case n: __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(value)); break;
+#define HPS_SHIM_OTHER "mrs %0, pmccntr_el0"
+#else
+#define HPS_SHIM_NUMBERED(n) case n: __asm__ volatile("csrr %0, 0xc00 + " #n : "=r"(value)); break;
+#define HPS_SHIM_OTHER "csrr %0, 0xc00 + 31"
+#endif
+#define HPS_SHIM_FOUR(a, b, c, d) \
+  HPS_SHIM_NUMBERED(a) HPS_SHIM_NUMBERED(b) HPS_SHIM_NUMBERED(c) HPS_SHIM_NUMBERED(d)
+  uint64_t value;
+  switch (number) {
+    HPS_SHIM_FOUR(0, 1, 2, 3) HPS_SHIM_FOUR(4, 5, 6, 7) HPS_SHIM_FOUR(8, 9, 10, 11)
+    HPS_SHIM_FOUR(12, 13, 14, 15) HPS_SHIM_FOUR(16, 17, 18, 19) HPS_SHIM_FOUR(20, 21, 22, 23)
+    HPS_SHIM_FOUR(24, 25, 26, 27) HPS_SHIM_NUMBERED(28) HPS_SHIM_NUMBERED(29) HPS_SHIM_NUMBERED(30)
+    default: __asm__ volatile(HPS_SHIM_OTHER : "=r"(value));
+  }
+  return value;
+#endif
+}
+
+/* Writes this thread's counts into its slot. The protocol of the pages is the one in perf_event.h. */
+HPS_SHIM_SLOW void hps_shim_write_events(struct hps_shim_slot *slot) {
+  unsigned i;
+  for (i = 0; i < hps_shim_counting; i++) {
+    const char *page = (const char *)hps_shim_pages[i];
+    const volatile uint32_t *lock = (const volatile uint32_t *)(page + 8);
+    uint32_t before, index;
+    uint64_t count;
+    do {
+      before = __atomic_load_n(lock, __ATOMIC_ACQUIRE);
+      index = *(const volatile uint32_t *)(page + 12);
+      count = *(const volatile uint64_t *)(page + 16);
+      if (index) {
+        unsigned unused = 64 - *(const volatile uint16_t *)(page + 48);
+        count += (uint64_t)((int64_t)(hps_shim_counter(index - 1) << unused) >> unused);
+      }
+      __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while (before & 1 || *lock != before);
+    if (index)
+      HPS_SHIM_PUT(slot->events[i], count);
+    else
+      HPS_SHIM_PUT(slot->refused, (uint32_t)EBUSY); /* pinned, and yet without a counter */
+  }
+}
+
+HPS_SHIM_SLOW void hps_shim_end_events(void) {
+  while (hps_shim_counting > 0)
+    munmap((void *)(uintptr_t)hps_shim_pages[--hps_shim_counting], HPS_SHIM_PAGE_BYTES);
+}
+
+/* Lets this thread count the events that the observer asks for: all of them, or none. */
+HPS_SHIM_SLOW void hps_shim_begin_events(struct hps_shim_slot *slot) {
+  uint32_t i, count = hps_shim_shared->header.event_count;
+  int saved = errno, fd;
+  HPS_SHIM_PUT(slot->counting, 0);
+  HPS_SHIM_PUT(slot->refused, 0);
+  for (i = 0; i < count && i < HPS_SHIM_EVENTS; i++) {
+    const struct hps_shim_event *event = &hps_shim_shared->header.events[i];
+    /* struct perf_event_attr of 72 bytes: pinned, and exclude_kernel and exclude_hv if asked for. */
+    uint64_t attr[9] = {0};
+    void *page = MAP_FAILED;
+    attr[0] = UINT64_C(72) << 32 | event->type;
+    attr[1] = event->config;
+    attr[5] = 1u << 2 | (event->user_only ? 3u << 5 : 0);
+    attr[7] = event->config1;
+    fd = (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, 8ul /* CLOEXEC */);
+    if (fd >= 0) {
+      /* The mapping keeps the event. */
+      page = mmap(NULL, HPS_SHIM_PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+      close(fd);
+    }
+    if (page != MAP_FAILED) hps_shim_pages[hps_shim_counting++] = page;
+    /* Bit 2 of the capabilities: user space may read the counter. */
+    if (page == MAP_FAILED || !(((const volatile uint64_t *)page)[5] & 4)) {
+      HPS_SHIM_PUT(slot->refused, (uint32_t)(page == MAP_FAILED ? errno : EOPNOTSUPP));
+      hps_shim_end_events();
+      break;
+    }
+  }
+  hps_shim_write_events(slot);
+  HPS_SHIM_PUT(slot->counting, hps_shim_counting);
+  errno = saved;
+}
+
+#else
+HPS_SHIM_FAST void hps_shim_write_events(struct hps_shim_slot *slot) { (void)slot; }
+HPS_SHIM_FAST void hps_shim_end_events(void) {}
+HPS_SHIM_FAST void hps_shim_begin_events(struct hps_shim_slot *slot) { (void)slot; }
+#endif
+
+/* To be called before a tag is written. */
+HPS_SHIM_FAST void hps_shim_events(struct hps_shim_slot *slot) {
+  if (!HPS_SHIM_LIKELY(hps_shim_counting == 0)) hps_shim_write_events(slot);
+}
+
 /* Gives a slot back. */
 HPS_SHIM_SLOW void hps_shim_release(void *slot_of_thread) {
   struct hps_shim_slot *slot = (struct hps_shim_slot *)slot_of_thread;
+  hps_shim_events(slot);
+  hps_shim_end_events();
   hps_shim_self = NULL;
   HPS_SHIM_PUT(slot->tag, 0);
   __atomic_store_n(&slot->live, HPS_SHIM_ENDED, __ATOMIC_RELEASE);
@@ -166,6 +296,7 @@ HPS_SHIM_SLOW void hps_shim_release(void *slot_of_thread) {
 /* In a forked child: the slot is the parent's. */
 HPS_SHIM_SLOW void hps_shim_forked(void) {
   hps_shim_self = NULL;
+  hps_shim_counting = 0; /* the pages are the parent's */
   if (hps_shim_state == HPS_SHIM_ON) pthread_setspecific(hps_shim_key, NULL);
 }
 
@@ -255,6 +386,7 @@ HPS_SHIM_SLOW struct hps_shim_slot *hps_shim_take(void) {
     HPS_SHIM_PUT(slot->tag, 0);
     HPS_SHIM_PUT(slot->depth, slot->depth + HPS_SHIM_DEPTH(slot->depth) * HPS_SHIM_ENTRY_GONE);
     HPS_SHIM_PUT(slot->generation, slot->generation + 1);
+    hps_shim_begin_events(slot);
     threads = __atomic_load_n(&header->threads, __ATOMIC_RELAXED);
     while (threads < i + 1 &&
            !__atomic_compare_exchange_n(&header->threads, &threads, i + 1, 0, __ATOMIC_RELEASE,
@@ -281,7 +413,10 @@ HPS_SHIM_FAST struct hps_shim_slot *hps_shim_thread(void) {
 /* Says what this thread is in from now on. */
 HPS_SHIM_FAST void hps_shim_tag(uint64_t tag) {
   struct hps_shim_slot *slot = hps_shim_thread();
-  if (HPS_SHIM_LIKELY(slot != NULL)) HPS_SHIM_PUT(slot->tag, tag);
+  if (HPS_SHIM_LIKELY(slot != NULL)) {
+    hps_shim_events(slot);
+    HPS_SHIM_PUT(slot->tag, tag);
+  }
 }
 
 /* Says what this thread is in until the matching hps_shim_pop. */
@@ -289,6 +424,7 @@ HPS_SHIM_FAST void hps_shim_push(uint64_t tag) {
   struct hps_shim_slot *slot = hps_shim_thread();
   if (HPS_SHIM_LIKELY(slot != NULL)) {
     uint64_t word = slot->depth, depth = HPS_SHIM_DEPTH(word);
+    hps_shim_events(slot);
     HPS_SHIM_NEXT(slot->depth, word + HPS_SHIM_ENTRY_MORE);
     HPS_SHIM_ORDER();
     if (HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK)) HPS_SHIM_NEXT(slot->stack[depth], tag);
@@ -303,6 +439,7 @@ HPS_SHIM_FAST void hps_shim_pop(void) {
   struct hps_shim_slot *slot = hps_shim_thread();
   if (HPS_SHIM_LIKELY(slot != NULL) && HPS_SHIM_DEPTH(slot->depth) > 0) {
     uint64_t word = slot->depth + HPS_SHIM_ENTRY_GONE, below = HPS_SHIM_DEPTH(word) - 1;
+    hps_shim_events(slot);
     HPS_SHIM_NEXT(slot->depth, word);
     HPS_SHIM_ORDER();
     HPS_SHIM_NEXT(slot->tag, below < HPS_SHIM_STACK ? slot->stack[below] : 0);

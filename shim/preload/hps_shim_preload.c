@@ -85,6 +85,7 @@ HPS_SHIM_SLOW uint64_t find(const struct hps_shim_slot *slot, uint64_t function)
 
 HPS_SHIM_FAST void enter(struct hps_shim_slot *slot, uint64_t function) {
   uint64_t word = slot->depth, depth = HPS_SHIM_DEPTH(word);
+  hps_shim_events(slot);
   HPS_SHIM_NEXT(slot->depth, word + HPS_SHIM_ENTRY_MORE);
   HPS_SHIM_ORDER();
   if (!HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK)) {
@@ -130,6 +131,7 @@ EXPORT void __cyg_profile_func_exit(void *function, void *call_site) {
   struct hps_shim_slot *slot = hps_shim_self;
   uint64_t word, depth;
   if (!HPS_SHIM_LIKELY(slot != NULL)) return;
+  hps_shim_events(slot);
   word = slot->depth + HPS_SHIM_ENTRY_GONE;
   depth = HPS_SHIM_DEPTH(word);
   /* The top frame is ours; depth 0 wraps, and is not. */

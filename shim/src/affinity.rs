@@ -36,6 +36,13 @@ pub fn pin(cpu: usize) -> Result<(), ShimError> {
     })
 }
 
+/// Whether the calling thread, which was bound to a CPU, still is: when the CPU goes offline, the kernel moves it and
+/// forgets the binding, also for the time when the CPU is back.
+#[must_use]
+pub fn stayed(cpu: usize) -> bool {
+    allowed().is_ok_and(|all| all == [cpu])
+}
+
 /// CPU numbers as people write them: `0-3,6`.
 #[must_use]
 pub fn listed(cpus: &[usize]) -> String {
@@ -97,9 +104,11 @@ mod tests {
         std::thread::spawn(move || {
             pin(cpu).unwrap();
             assert_eq!(allowed().unwrap(), vec![cpu]);
+            assert!(stayed(cpu));
         })
         .join()
         .unwrap();
         assert_eq!(allowed().unwrap(), before);
+        assert_eq!(stayed(cpu), before.len() == 1);
     }
 }

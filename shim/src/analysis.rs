@@ -51,6 +51,10 @@ pub struct Analyzer {
     period: Distribution,
     gap: Distribution,
     rates: Vec<RateCollector>,
+    /// Rates whose counts the program's threads write with their tags.
+    stays: Vec<RateCollector>,
+    /// Of each thread: the first sample that saw its counts as they are, and the place of its tag.
+    begun: Vec<(Sample, Option<usize>)>,
     timeline: Timeline,
 }
 
@@ -101,6 +105,8 @@ impl Analyzer {
     pub fn new(dte: Dte, depth: Depth, counters: usize, rates: Vec<RateSpec>, tags: usize) -> Self {
         let tags = TagCounts::new(tags);
         let places = tags.places();
+        let collector = |spec| RateCollector::new(spec, places);
+        let (stays, rates): (Vec<_>, Vec<_>) = rates.into_iter().partition(|spec| spec.at_tags);
         Self {
             dte,
             counters,
@@ -115,10 +121,9 @@ impl Analyzer {
             cpc: Default::default(),
             period: Distribution::default(),
             gap: Distribution::default(),
-            rates: rates
-                .into_iter()
-                .map(|spec| RateCollector::new(spec, places))
-                .collect(),
+            rates: rates.into_iter().map(collector).collect(),
+            stays: stays.into_iter().map(collector).collect(),
+            begun: Vec::new(),
             timeline: Timeline::new(places),
         }
     }
@@ -135,6 +140,7 @@ impl Analyzer {
         if self.seen == 1 {
             self.previous = *sample;
             self.last_kept = sample.start;
+            self.begun.push((*sample, place));
             return;
         }
         let keep = self.dte.keeps(self.previous.stamps(), sample.stamps());
@@ -144,6 +150,9 @@ impl Analyzer {
         }
         if self.depth == Depth::Full {
             self.add_fully(sample, place, keep);
+            if !self.stays.is_empty() {
+                self.add_stay(sample, place);
+            }
         }
         self.previous.become_like(sample, self.counters);
     }
@@ -167,6 +176,29 @@ impl Analyzer {
         }
         let since = keep.then_some(before);
         self.timeline.add(sample, place, since, self.counters);
+    }
+
+    /// Counts that a thread writes with its tags: if they are others than before, the stay has ended in which it was then.
+    fn add_stay(&mut self, sample: &Sample, place: Option<usize>) {
+        if sample.thread == 0 {
+            return;
+        }
+        let thread = |(before, _): &&mut (Sample, _)| before.thread == sample.thread;
+        let Some(begun) = self.begun.iter_mut().find(thread) else {
+            self.begun.push((*sample, place));
+            return;
+        };
+        let (before, of) = *begun;
+        let changed = |rate: &RateCollector| {
+            let counter = rate.spec.numerator;
+            before.counters[counter] != sample.counters[counter]
+        };
+        if self.stays.iter().any(changed) {
+            self.stays
+                .iter_mut()
+                .for_each(|rate| rate.stay(&before, sample, of));
+            *begun = (*sample, place);
+        }
     }
 
     /// Samples by tag so far.
@@ -200,8 +232,9 @@ impl Analyzer {
             period: self.period.result(),
             gap: self.gap.result(),
             rates: self
-                .rates
+                .stays
                 .iter()
+                .chain(&self.rates)
                 .map(|rate| rate.result(|place| self.tags.tag_at(place)))
                 .collect(),
             timeline: self.timeline.result(),
@@ -214,5 +247,52 @@ impl Sink for Analyzer {
     fn take(&mut self, sample: &Sample) -> bool {
         self.add(sample);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts of stays belong to the tag in which they were counted, thread by thread, whatever lies between two samples.
+    #[test]
+    fn counts_written_with_tags_belong_to_the_tag_before() {
+        let names = ["instructions:u".to_owned(), "cycles:u".to_owned()];
+        let rates = RateSpec::of_counters(&names, &[true, true], false);
+        let mut analyzer = Analyzer::new(Dte::default(), Depth::Full, 2, rates, 16);
+        // Thread 1: 100 instructions in 400 cycles of tag 5, then 600 in 300 of tag 6. Thread 2: 50 in 100 of tag 5.
+        for (start, thread, tag, instructions, cycles) in [
+            (0, 1, 5, 10, 10),
+            (100, 2, 5, 0, 0),
+            (200, 1, 5, 10, 10),
+            (300, 0, 0, 0, 0),
+            (400, 1, 6, 110, 410),
+            (500, 2, 0, 50, 100),
+            (600, 1, 6, 110, 410),
+            (700, 1, 0, 710, 710),
+        ] {
+            analyzer.add(&Sample {
+                start,
+                end: start + 1,
+                thread,
+                tag,
+                counters: [instructions, cycles, 0, 0, 0, 0, 0, 0],
+            });
+        }
+        let result = analyzer.result();
+        let ipc = &result.rates[0];
+        assert_eq!((ipc.spec.name.as_str(), ipc.periods.len()), ("IPC", 1));
+        let mut by_tag: Vec<_> = ipc
+            .by_tag
+            .iter()
+            .map(|(tag, rates)| (*tag, rates.count, rates.mean))
+            .collect();
+        by_tag.sort_by_key(|row| row.0);
+        // Of the stays in tag 5: (100 / 400 + 50 / 100) / 2.
+        assert_eq!(by_tag, [(5, 2, 0.375), (6, 1, 2.0)]);
+        // Over the clock: 100 and 600 in 400 and 300 ticks, 50 in 400.
+        let clock = &result.rates[1];
+        assert_eq!(clock.before_dte.count, 3);
+        assert_eq!(clock.before_dte.mean, (0.25 + 2.0 + 0.125) / 3.0);
     }
 }

@@ -1,8 +1,8 @@
 //! The time stamp counter.
 //!
 //! x86-64: `rdtscp`, which waits for all earlier instructions, and a fence behind it so that no later
-//! one starts early. aarch64: `isb` and `cntvct_el0`. Stamps are in the counter's own ticks, called
-//! cycles everywhere in this crate; they are the core's cycles only where both run at one frequency.
+//! one starts early. aarch64: `isb` and `cntvct_el0`. riscv64: fences and `rdtime`. Stamps are in the counter's own
+//! ticks, called cycles everywhere in this crate; they are the core's cycles only where both run at one frequency.
 
 use std::time::{Duration, Instant};
 
@@ -79,6 +79,33 @@ pub fn serialized() -> u64 {
     ticks
 }
 
+/// The counter now, not ordered with what stands around it.
+#[cfg(target_arch = "riscv64")]
+#[inline(always)]
+#[must_use]
+pub fn now() -> u64 {
+    let ticks: u64;
+    // SAFETY: Linux lets user space read the timer.
+    unsafe { core::arch::asm!("rdtime {}", out(reg) ticks, options(nomem, nostack)) };
+    ticks
+}
+
+/// The counter behind everything before it.
+#[cfg(target_arch = "riscv64")]
+#[inline(always)]
+#[must_use]
+pub fn serialized() -> u64 {
+    let ticks: u64;
+    // Reads of the timer are device input to a fence (RISC-V, Zicntr).
+    // SAFETY: as `now`. Not `nomem`: reads of counters and tags must not move across it.
+    unsafe {
+        core::arch::asm!(
+            "fence iorw, iorw", "rdtime {}", "fence iorw, iorw", out(reg) ticks, options(nostack)
+        )
+    };
+    ticks
+}
+
 /// Asks for the cache line of `place` without waiting for it: a serializing read of the clock waits for
 /// earlier loads, but not for a prefetch.
 #[inline(always)]
@@ -94,6 +121,11 @@ pub fn fetch_ahead<T>(place: &T) {
     #[cfg(target_arch = "aarch64")]
     unsafe {
         core::arch::asm!("prfm pldl1keep, [{}]", in(reg) place, options(nostack, readonly));
+    }
+    // SAFETY: `prefetch.r` is an `ori` with x0 as its destination, which processors without Zicbop pass over.
+    #[cfg(target_arch = "riscv64")]
+    unsafe {
+        core::arch::asm!(".insn i 0x13, 6, x0, {}, 1", in(reg) place, options(nostack, readonly));
     }
 }
 

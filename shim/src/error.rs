@@ -102,6 +102,17 @@ pub enum ShimError {
         /// The operating system's reason.
         source: std::io::Error,
     },
+    /// A CPU that was taken offline under an observation.
+    #[error(
+        "the {whose} CPU {cpus} went offline: the kernel moved it to others, and what was sampled since then says \
+         nothing; bring the CPU back (/sys/devices/system/cpu/cpuN/online) or choose another (--observer-cpu, --program-cpus)"
+    )]
+    Offline {
+        /// `observer's` or `program's`.
+        whose: &'static str,
+        /// The CPU, or all CPUs.
+        cpus: String,
+    },
     /// An unknown name of an event.
     #[error(
         "unknown event `{name}`: {known}, a raw event as rNNN (hexadecimal), or soft:0 to soft:7 for \
@@ -144,6 +155,17 @@ pub enum ShimError {
     NeverCounted {
         /// The event.
         event: String,
+    },
+    /// A program whose threads did not count for themselves.
+    #[error(
+        "{program} was asked to count events with its tags, and did not: {why}; build it anew with hps_shim.h, ask for fewer \
+         events, or accept an interrupt for each sample with --allow-interrupts"
+    )]
+    NotCounting {
+        /// The program.
+        program: String,
+        /// Reason.
+        why: String,
     },
     /// The machine counts no events of this kind.
     #[error("event {event} is not counted here: {why}")]

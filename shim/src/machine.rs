@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::affinity;
 use crate::counters::pmu::{Host, Leaf10};
-use crate::counters::{Event, PerfEvent, Pmu, Reach, Target, Way, paranoid};
+use crate::counters::{Event, PerfEvent, Pmu, Reach, Target, USER_ACCESS, Way, paranoid};
 use crate::error::ShimError;
 use crate::placement::{Placement, Seat};
 
@@ -28,6 +28,9 @@ pub struct Machine {
     pub pmus: Vec<Pmu>,
     /// Why hardware events cannot be opened; `None` if they can.
     pub hardware_refused: Option<String>,
+    /// Whether a thread can read its own hardware counters without a system call.
+    #[serde(default)]
+    pub user_reads: bool,
     /// Why software events cannot be opened; `None` if they can.
     pub software_refused: Option<String>,
     /// `kernel.perf_event_paranoid`, if there is one.
@@ -83,13 +86,14 @@ fn is_capable(status: &str) -> bool {
     held.is_some_and(|held| held & (1 << CAP_SYS_ADMIN | 1 << CAP_PERFMON) != 0)
 }
 
-fn refused(event: &str) -> Option<String> {
-    let event: Event = match event.parse() {
-        Ok(event) => event,
-        Err(error) => return Some(error.to_string()),
-    };
-    let opened = PerfEvent::open(&event, Target::OwnThread).and_then(|mut e| e.read());
-    opened.err().map(|error| error.to_string())
+/// Whether an event of the own thread is read in user space; or else why it cannot be counted.
+fn user_reads(event: &str) -> Result<bool, String> {
+    let opened = event.parse::<Event>().and_then(|event| {
+        let mut opened = PerfEvent::open(&event, Target::OwnThread)?;
+        opened.read()?;
+        Ok(opened.user_readable())
+    });
+    opened.map_err(|error| error.to_string())
 }
 
 impl Machine {
@@ -107,8 +111,9 @@ impl Machine {
             return Err(ShimError::NoStamps);
         }
         let stable_clock =
-            cfg!(target_arch = "aarch64") || (has("constant_tsc") && has("nonstop_tsc"));
+            cfg!(not(target_arch = "x86_64")) || (has("constant_tsc") && has("nonstop_tsc"));
         let processor = cpuinfo(&info, "model name");
+        let hardware = user_reads("cycles:u");
         Ok(Self {
             processor: processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cores: cores(&allowed),
@@ -116,8 +121,9 @@ impl Machine {
             virtualized: has("hypervisor") || Path::new("/sys/hypervisor/type").exists(),
             stable_clock,
             pmus: Pmu::all(&Host, Leaf10::of_host()),
-            hardware_refused: refused("cycles:u"),
-            software_refused: refused("task-clock:u"),
+            user_reads: hardware.as_ref().is_ok_and(|reads| *reads),
+            hardware_refused: hardware.err(),
+            software_refused: user_reads("task-clock:u").err(),
             paranoid: paranoid(),
             is_capable: is_capable(&fs::read_to_string("/proc/self/status").unwrap_or_default()),
         })
@@ -275,25 +281,38 @@ impl Machine {
             program: core.first().copied().into_iter().collect(),
         };
         let event = Event::instructions();
-        let way = Way::of(&event, &self.pmus, &placement, false);
-        let refused = match (&self.hardware_refused, way) {
-            (Some(_), _) => Some("there are no hardware events".to_owned()),
-            (None, Err(ShimError::Interrupts { why, .. })) => Some(why.to_owned()),
-            (None, Err(error)) => Some(error.to_string()),
-            (None, Ok(_)) if Reach::of(self.paranoid, self.is_capable) < Reach::Cpus => {
-                Some("whole CPUs may not be counted".to_owned())
-            }
-            (None, Ok(_)) => None,
-        };
-        let available = refused.is_none();
-        let detail = match refused {
-            None => "instructions are read at each sample, without an interrupt (--placement smt --event \
-                     instructions,cycles)"
-                .to_owned(),
-            Some(why) if self.hardware_refused.is_some() => format!("no IPC: {why}"),
-            Some(why) => format!(
-                "no IPC without interrupts: {why}; with --allow-interrupts each sample is an interrupt of the program"
+        let way = |at_tags| Way::of(&event, &self.pmus, &placement, at_tags, false);
+        let whole = Reach::of(self.paranoid, self.is_capable) >= Reach::Cpus;
+        let (available, detail) = match (&self.hardware_refused, way(false)) {
+            (Some(_), _) => (false, "no IPC: there are no hardware events".to_owned()),
+            (None, Ok(_)) if whole => (
+                true,
+                "instructions are read at each sample, without an interrupt (--placement smt --event \
+                 instructions,cycles)"
+                    .to_owned(),
             ),
+            (None, _) if self.user_reads && matches!(way(true), Ok(Way::AtTags(_))) => (
+                true,
+                "the program's threads read their counters with each tag that they write: two reads of a counter and a \
+                 branch a tag (--event instructions:u,cycles:u)"
+                    .to_owned(),
+            ),
+            (None, way) => {
+                let why = match way {
+                    Ok(_) => "whole CPUs may not be counted".to_owned(),
+                    Err(ShimError::Interrupts { why, .. }) => why.to_owned(),
+                    Err(error) => error.to_string(),
+                };
+                let remedy = match std::fs::metadata(USER_ACCESS) {
+                    Ok(_) => "`sysctl kernel.perf_user_access=1` lets the program's threads read their own; ",
+                    Err(_) => "",
+                };
+                let detail = format!(
+                    "no IPC without interrupts: {why}; {remedy}with --allow-interrupts each sample is an interrupt of the \
+                     program"
+                );
+                (false, detail)
+            }
         };
         Finding {
             what: "SHIM: IPC",
@@ -335,6 +354,7 @@ mod tests {
             stable_clock: false,
             pmus: Vec::new(),
             hardware_refused: Some("none".to_owned()),
+            user_reads: false,
             software_refused: None,
             paranoid: Some(2),
             is_capable: false,

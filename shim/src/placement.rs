@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::affinity::listed;
+use crate::affinity::{listed, parse_list};
 use crate::error::ShimError;
 use crate::machine::Machine;
 
@@ -50,6 +50,37 @@ impl std::fmt::Display for Placement {
             "observer on CPU {}, {seat}; program on {program}",
             self.observer
         )
+    }
+}
+
+impl Placement {
+    /// Refuses to go on when a CPU went offline: the observer's, or all of the program's.
+    ///
+    /// # Errors
+    /// [`ShimError::Offline`].
+    pub fn check_online(&self) -> Result<(), ShimError> {
+        let online = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
+        // Without the file nothing can be said.
+        match online.and_then(|list| parse_list(&list)) {
+            Some(online) => self.check(&online),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&self, online: &[usize]) -> Result<(), ShimError> {
+        let offline = |whose, cpus: &[usize]| {
+            Err(ShimError::Offline {
+                whose,
+                cpus: listed(cpus),
+            })
+        };
+        if !online.contains(&self.observer) {
+            return offline("observer's", &[self.observer]);
+        }
+        if !self.program.iter().any(|cpu| online.contains(cpu)) {
+            return offline("program's", &self.program);
+        }
+        Ok(())
     }
 }
 
@@ -217,6 +248,21 @@ mod tests {
         };
         assert_eq!(placed(&smt, &program, true), (Seat::Smt, 1, vec![5]));
         assert_eq!(placed(&smt, &program, false), (Seat::Cmp, 4, vec![5]));
+    }
+
+    #[test]
+    fn a_placement_is_void_without_its_cpus() {
+        let placement = Placement {
+            seat: Seat::Cmp,
+            observer: 3,
+            program: vec![0, 1],
+        };
+        let said = |online: &[usize]| placement.check(online).map_err(|e| e.to_string());
+        assert_eq!(said(&[0, 1, 2, 3]), Ok(()));
+        // The program has another CPU to run on.
+        assert_eq!(said(&[1, 3]), Ok(()));
+        assert!(said(&[0, 1, 2]).unwrap_err().contains("observer's CPU 3"));
+        assert!(said(&[2, 3]).unwrap_err().contains("program's CPU 0-1"));
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! How a program is to be observed, and the counters that this takes.
 
+use std::sync::atomic::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::Depth;
 use crate::calls::Collector;
-use crate::counters::{Asked, Counter, Event, EventKind, PerfEvent, Target, Way};
+use crate::counters::{
+    Asked, Counter, Event, EventKind, PerfEvent, Reach, Target, Way, remedy, user_access,
+};
 use crate::dte::Dte;
 use crate::error::ShimError;
 use crate::machine::Machine;
 use crate::pace::Pace;
 use crate::placement::Placement;
+use crate::region::{EVENTS, Region};
 use crate::sample::MAX_COUNTERS;
 
 /// Processing of samples by the observer.
@@ -40,6 +45,8 @@ pub struct Plan {
     pub dte: Dte,
     /// Events that are counted.
     pub events: Vec<Event>,
+    /// The program's threads may be asked to count for themselves: it has not begun.
+    pub at_tags: bool,
     /// Events may be counted that take an interrupt of the program's processor for each sample.
     pub may_interrupt: bool,
     /// Number of different tags for which there is room.
@@ -55,6 +62,7 @@ impl Default for Plan {
             mode: Mode::Inline(Depth::Full),
             dte: Dte::default(),
             events: Vec::new(),
+            at_tags: true,
             may_interrupt: false,
             tags: 16_384,
             stacks: None,
@@ -104,7 +112,8 @@ impl Plan {
     /// How each event is counted.
     ///
     /// # Errors
-    /// [`ShimError::NoEvents`] if the machine counts none of its kind, and as for [`Way::of`].
+    /// [`ShimError::NoEvents`] if the machine counts none of its kind, [`ShimError::Event`] if the program's threads would be
+    /// refused, and as for [`Way::of`].
     pub fn ways(&self, machine: &Machine, placement: &Placement) -> Result<Vec<Way>, ShimError> {
         let way = |event: &Event| {
             let refused = match event.kind {
@@ -118,9 +127,57 @@ impl Plan {
                     why: why.clone(),
                 });
             }
-            Way::of(event, &machine.pmus, placement, self.may_interrupt)
+            let at_tags = self.at_tags && machine.user_reads;
+            let way = Way::of(event, &machine.pmus, placement, at_tags, self.may_interrupt)?;
+            let reach = Reach::of(machine.paranoid, machine.is_capable);
+            match &way {
+                // The program would be refused, when nobody can say it any more.
+                Way::AtTags(asked) if !asked.user_only && reach < Reach::Own => {
+                    Err(ShimError::Event {
+                        event: event.name.clone(),
+                        source: std::io::Error::from_raw_os_error(libc::EACCES),
+                        remedy: remedy(asked, Target::OwnThread, libc::EACCES, machine.paranoid),
+                    })
+                }
+                _ => Ok(way),
+            }
         };
-        self.events.iter().map(way).collect()
+        let ways: Vec<Way> = self.events.iter().map(way).collect::<Result<_, _>>()?;
+        let asked = asked_of_threads(&ways).count();
+        if asked > EVENTS {
+            return Err(ShimError::TooManyCounters {
+                asked,
+                most: EVENTS,
+            });
+        }
+        Ok(ways)
+    }
+
+    /// Writes into the region which events the program's threads are to count.
+    ///
+    /// # Errors
+    /// The errors of [`Plan::ways`].
+    pub fn ask(
+        &self,
+        machine: &Machine,
+        placement: &Placement,
+        region: &Region,
+    ) -> Result<(), ShimError> {
+        let ways = self.ways(machine, placement)?;
+        let header = &region.layout().header;
+        for (event, asked) in header.events.iter().zip(asked_of_threads(&ways)) {
+            event
+                .type_number
+                .store(asked.type_number, Ordering::Relaxed);
+            event
+                .user_only
+                .store(asked.user_only.into(), Ordering::Relaxed);
+            event.config.store(asked.config, Ordering::Relaxed);
+            event.config1.store(user_access(), Ordering::Relaxed);
+        }
+        let count = asked_of_threads(&ways).count() as u32;
+        header.event_count.store(count, Ordering::Release);
+        Ok(())
     }
 
     /// Opens the counters; called on the observer's thread, which some of them are bound to.
@@ -134,8 +191,10 @@ impl Plan {
         pid: u32,
     ) -> Result<Vec<Counter>, ShimError> {
         let own = |asked: &Asked| PerfEvent::open_asked(asked, Target::OwnThread);
+        let mut places = 0..;
         let open = |way: &Way| -> Result<Counter, ShimError> {
             Ok(match way {
+                Way::AtTags(_) => Counter::AtTags(places.next().unwrap_or_default()),
                 Way::Memory(index) => Counter::Region(*index),
                 Way::CoreClock(asked) => Counter::CoreClock(own(asked)?),
                 Way::CoreMinusOwn { core, own: alone } => Counter::CoreMinusOwn {
@@ -160,4 +219,12 @@ impl Plan {
         })
         .collect()
     }
+}
+
+/// Events that the program's threads count for themselves.
+fn asked_of_threads(ways: &[Way]) -> impl Iterator<Item = &Asked> {
+    ways.iter().filter_map(|way| match way {
+        Way::AtTags(asked) => Some(asked),
+        _ => None,
+    })
 }

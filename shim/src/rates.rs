@@ -19,6 +19,9 @@ pub struct RateSpec {
     pub numerator: usize,
     /// The counter below; the clock if there is none.
     pub denominator: Option<usize>,
+    /// The counts are those at the thread's last tag: what they gain belongs to the tag before.
+    #[serde(default)]
+    pub at_tags: bool,
 }
 
 impl RateSpec {
@@ -26,9 +29,10 @@ impl RateSpec {
     ///
     /// `of_core`: counts are those of the core minus the observer's own. Instructions over the clock are the program's IPC
     /// then, as SHIM has it (section 3): cycles are the core's clock, and where they are not counted the time stamp counter
-    /// is, which runs at one rate.
+    /// is, which runs at one rate. `at_tags` says of each counter whether the program's threads count it.
     #[must_use]
-    pub fn of_counters(names: &[String], of_core: bool) -> Vec<Self> {
+    pub fn of_counters(names: &[String], at_tags: &[bool], of_core: bool) -> Vec<Self> {
+        let at_tags = |counter: usize| at_tags.get(counter) == Some(&true);
         let place = |wanted: &str| {
             names
                 .iter()
@@ -43,12 +47,14 @@ impl RateSpec {
                 name: "IPC".to_owned(),
                 numerator,
                 denominator,
+                at_tags: at_tags(numerator),
             });
         }
         rates.extend(names.iter().enumerate().map(|(numerator, name)| Self {
             name: format!("{name} per cycle of the clock"),
             numerator,
             denominator: None,
+            at_tags: at_tags(numerator),
         }));
         rates
     }
@@ -66,7 +72,8 @@ impl RateSpec {
 /// Collects the distributions of one rate.
 #[derive(Debug)]
 pub struct RateCollector {
-    spec: RateSpec,
+    /// Which rate.
+    pub spec: RateSpec,
     before_dte: Distribution,
     periods: Vec<AtPeriod>,
     by_tag: Vec<Option<Box<Distribution>>>,
@@ -110,7 +117,12 @@ impl RateCollector {
     /// `places` is the size of the tag table whose places [`RateCollector::kept`] is given.
     #[must_use]
     pub fn new(spec: RateSpec, places: usize) -> Self {
-        let periods = FACTORS.iter().map(|&factor| AtPeriod {
+        let factors = if spec.at_tags {
+            &FACTORS[..1]
+        } else {
+            &FACTORS[..]
+        };
+        let periods = factors.iter().map(|&factor| AtPeriod {
             factor,
             ..AtPeriod::default()
         });
@@ -138,6 +150,20 @@ impl RateCollector {
             .add(after.start.wrapping_sub(before.start) as f64);
         for period in longer {
             period.step(&self.spec, after, dte);
+        }
+        if let Some(place) = place {
+            self.by_tag[place].get_or_insert_default().add(rate);
+        }
+    }
+
+    /// What a thread's counts gained in a stay in the tag at `place`, between the samples that saw its begin and its end.
+    pub fn stay(&mut self, before: &Sample, after: &Sample, place: Option<usize>) {
+        let rate = self.spec.between(before, after);
+        self.before_dte.add(rate);
+        if let Some(own) = self.periods.first_mut() {
+            own.rates.add(rate);
+            own.cycles
+                .add(after.start.wrapping_sub(before.start) as f64);
         }
         if let Some(place) = place {
             self.by_tag[place].get_or_insert_default().add(rate);

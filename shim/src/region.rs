@@ -41,6 +41,8 @@ pub const ENTRY_MORE: u64 = CHANGE + 1;
 pub const ENTRY_GONE: u64 = CHANGE - 1;
 /// Software counters of a thread.
 pub const COUNTERS: usize = 8;
+/// Events that a thread can count for itself.
+pub const EVENTS: usize = 4;
 /// Names for small tags.
 pub const NAMES: usize = 4096;
 /// Bytes of one name's text.
@@ -84,7 +86,24 @@ pub struct Header {
     pub names_refused: AtomicU32,
     /// 0: run on; 1: a program that asks for it waits until this is 0.
     pub gate: AtomicU32,
-    pad: [u8; HEADER_BYTES - 52],
+    /// Events that threads are asked to count for themselves, written before the program begins.
+    pub event_count: AtomicU32,
+    /// These events.
+    pub events: [AskedEvent; EVENTS],
+    pad: [u8; HEADER_BYTES - 56 - EVENTS * 24],
+}
+
+/// An event that threads are asked to count: fields of `perf_event_attr`.
+#[repr(C)]
+pub struct AskedEvent {
+    /// `type`.
+    pub type_number: AtomicU32,
+    /// Not 0: kernel and hypervisor are left out.
+    pub user_only: AtomicU32,
+    /// `config`.
+    pub config: AtomicU64,
+    /// `config1`.
+    pub config1: AtomicU64,
 }
 
 /// One thread's words.
@@ -95,14 +114,20 @@ pub struct Slot {
     /// Entries on the stack ([`depth_of`]), which may exceed [`STACK`], then the rest is lost; and how
     /// many entries came and went so far ([`changes_of`]).
     pub depth: AtomicU64,
-    pad0: [u64; 14],
+    /// Counts of the header's events when the tag was written.
+    pub events: [AtomicU64; EVENTS],
+    pad0: [u64; 14 - EVENTS],
     /// [`FREE`], [`LIVE`] or [`ENDED`].
     pub live: AtomicU32,
     /// The kernel's thread id.
     pub tid: AtomicU32,
     /// How often the slot was taken.
     pub generation: AtomicU64,
-    pad1: [u64; 6],
+    /// Events that the thread counts: none, or all of the header's.
+    pub counting: AtomicU32,
+    /// Why it counts none, or not any more: the kernel's `errno`.
+    pub refused: AtomicU32,
+    pad1: [u64; 5],
     /// Software counters, wrapping.
     pub counters: [AtomicU64; COUNTERS],
     /// The tags that the thread is in, outermost first.

@@ -101,9 +101,9 @@ impl Request {
     pub fn run(&self, machine: &Machine, mut start: Start) -> Result<Session, ShimError> {
         self.plan.check()?;
         let placement = place(machine, &self.wish, self.plan.wants_pmu())?;
-        self.plan.ways(machine, &placement)?;
         let keep = self.keeper()?;
         let region = Arc::new(Region::create()?);
+        self.plan.ask(machine, &placement, &region)?;
         let path = region.path().into_os_string();
         start.environment.push((REGION_VARIABLE.into(), path));
         let rings = match self.plan.mode {
@@ -145,9 +145,9 @@ impl Request {
         let began = Instant::now();
         let mut child = waiting.go()?;
         let mut names = Names::default();
-        let ended = names.follow(&mut child, &region, &watch)?;
-        if !ended {
-            // A counter has failed: what else the program does would not be observed.
+        let ended = names.follow(&mut child, &region, &watch, &placement);
+        if !matches!(ended, Ok(true)) {
+            // A counter has failed, or a CPU is gone: what else the program does would not be observed.
             let _ = child.kill();
         }
         let wall = began.elapsed();
@@ -156,6 +156,7 @@ impl Request {
             .wait()
             .map_err(|e| ShimError::system("waiting for the program", e))?;
         drop(guardian);
+        ended?;
         let session = Session {
             status: in_words(status),
             code: code(status),
@@ -184,11 +185,16 @@ impl Request {
         let region = Arc::new(Region::of_process(pid)?);
         let placement = place(machine, &self.wish, self.plan.wants_pmu())?;
         let keep = self.keeper()?;
+        // Threads that have their slots already are not asked any more.
+        let plan = Plan {
+            at_tags: false,
+            ..self.plan.clone()
+        };
         let fd = pidfd(pid)?;
         let watch = Watch::start(Task {
             region: Arc::clone(&region),
             rings: None,
-            plan: self.plan.clone(),
+            plan,
             machine: machine.clone(),
             placement: placement.clone(),
             pid,
@@ -199,6 +205,7 @@ impl Request {
         let mut ended = false;
         while !ended && !watch.ended() && began.elapsed() < limit {
             names.update(&region, pid);
+            placement.check_online()?;
             let left = limit.saturating_sub(began.elapsed());
             ended = wait_for(&fd, left.min(Duration::from_millis(200)))?;
         }
@@ -218,10 +225,47 @@ impl Request {
 }
 
 impl Session {
+    /// Why none of the program's threads counted the events that it was asked for; `None` if one did, or nothing was asked.
+    fn uncounted(&self) -> Option<String> {
+        let asked = self
+            .region
+            .layout()
+            .header
+            .event_count
+            .load(Ordering::Relaxed);
+        let mut slots = self.region.used_slots().map(|(_, slot)| {
+            let counting = slot.counting.load(Ordering::Relaxed);
+            (counting, slot.refused.load(Ordering::Relaxed))
+        });
+        let mut why = "its tags are written by code that counts nothing: an older hps_shim.h, Rust, or --preload=patch";
+        let said;
+        if asked == 0 {
+            return None;
+        }
+        for (counting, refused) in slots.by_ref() {
+            match refused {
+                0 if counting > 0 => return None,
+                0 => {}
+                errno => {
+                    said = std::io::Error::from_raw_os_error(errno as i32).to_string();
+                    why = &said;
+                    break;
+                }
+            }
+        }
+        Some(why.to_owned())
+    }
+
     /// Refuses an observation without samples, saying why there are none.
     fn checked(self, program: &str) -> Result<Self, ShimError> {
         if self.watched.observed.sent > 0 {
-            return Ok(self);
+            return match self.uncounted() {
+                Some(why) => Err(ShimError::NotCounting {
+                    program: program.to_owned(),
+                    why,
+                }),
+                None => Ok(self),
+            };
         }
         let tagged = match &self.rings {
             Some(rings) => rings.taken() > 0,
@@ -305,6 +349,7 @@ impl Names {
         child: &mut Child,
         region: &Region,
         watch: &Watch,
+        placement: &Placement,
     ) -> Result<bool, ShimError> {
         const LONGEST: Duration = Duration::from_millis(250);
         // Looking for new threads costs a few loads, so that is done more often.
@@ -314,6 +359,7 @@ impl Names {
         let mut pause = Duration::from_millis(1);
         loop {
             self.update(region, pid);
+            placement.check_online()?;
             let mut left = pause;
             while !left.is_zero() {
                 let step = left.min(LOOK);
@@ -364,7 +410,12 @@ mod tests {
         let watch = Watch::failed(ShimError::NeverCounted {
             event: "cycles".to_owned(),
         });
-        let ended = Names::default().follow(&mut child, &region, &watch);
+        let placement = Placement {
+            seat: crate::placement::Seat::Cmp,
+            observer: 0,
+            program: vec![0],
+        };
+        let ended = Names::default().follow(&mut child, &region, &watch, &placement);
         assert!(matches!(ended, Ok(false)), "{ended:?}");
         assert!(child.try_wait().unwrap().is_none(), "it still runs");
         child.kill().unwrap();

@@ -79,7 +79,17 @@ impl Watch {
         let (ready, is_ready) = channel();
         let thread = std::thread::Builder::new()
             .name("shim-observer".to_owned())
-            .spawn(move || task.run(&seen, ready))
+            .spawn(move || {
+                let cpu = task.placement.observer;
+                let watched = task.run(&seen, ready)?;
+                if affinity::stayed(cpu) {
+                    return Ok(watched);
+                }
+                Err(ShimError::Offline {
+                    whose: "observer's",
+                    cpus: cpu.to_string(),
+                })
+            })
             .map_err(|e| ShimError::system("starting the observer's thread", e))?;
         let watch = Self {
             stop,
@@ -151,9 +161,13 @@ impl Task {
         let of_core = counters
             .iter()
             .any(|counter| matches!(counter, Counter::CoreMinusOwn { .. }));
+        let at_tags: Vec<bool> = counters
+            .iter()
+            .map(|counter| matches!(counter, Counter::AtTags(_)))
+            .collect();
         let names: Vec<String> = infos.iter().map(|info| info.name.clone()).collect();
         let analyzer = |depth| {
-            let rates = RateSpec::of_counters(&names, of_core);
+            let rates = RateSpec::of_counters(&names, &at_tags, of_core);
             Analyzer::new(self.plan.dte, depth, names.len(), rates, self.plan.tags)
         };
         match self.plan.mode {

@@ -176,7 +176,7 @@ impl Observers<'_> {
             signals: Signals::Samples { counters: 0 },
             throttle: self.throttle(),
         };
-        let rates = RateSpec::of_counters(&[], false);
+        let rates = RateSpec::of_counters(&[], &[], false);
         let mut analyzer = Analyzer::new(Dte::default(), Depth::Full, 0, rates, 1 << 14);
         let lab = Lab::of(program).on_machine(self.machine).limit(self.limit);
         lab.edited_by(&tags)

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod calls;
+pub mod export;
 mod follow;
 pub mod layout;
 pub mod library;

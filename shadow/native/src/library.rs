@@ -1,4 +1,4 @@
-//! The library that is preloaded into a program, compiled on the spot.
+//! The library that is preloaded into a program.
 
 use std::path::{Path, PathBuf};
 
@@ -21,32 +21,67 @@ pub const SOURCES: [(&str, &str); 11] = [
 /// Layout of the memory that the library and the supervisor share.
 pub const LAYOUT: (&str, &str) = ("layout.h", include_str!("../preload/layout.h"));
 
-/// A shadow runs this code in the middle of anything: it uses neither the C library nor vector registers, and asks for no
-/// stack protector, which lies where the program's thread has its own.
-const FLAGS: [&str; 15] = [
-    "-std=gnu11",
-    "-O2",
-    "-fPIC",
-    "-shared",
-    "-nostdlib",
-    "-ffreestanding",
-    "-fno-builtin",
-    "-fno-stack-protector",
-    "-fcf-protection=none",
-    "-mgeneral-regs-only",
-    "-mno-red-zone",
-    "-fno-tree-loop-distribute-patterns",
-    "-fno-asynchronous-unwind-tables",
-    "-fvisibility=hidden",
-    "-Wl,-z,defs,-z,now",
-];
+/// Flags of the compiler, which the build script uses too. A shadow runs this code in the middle of anything: it uses neither
+/// the C library nor vector registers, and asks for no stack protector, which lies where the program's thread has its own.
+const FLAGS: [&str; 15] = include!("flags.in");
 
-/// The library in `folder`, compiled unless it is there already.
+/// The library as the build script compiled it; empty if it could not.
+const BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shadow.so"));
+
+/// The library in `folder`. If this crate was built without a C compiler, one compiles it now.
+///
+/// # Errors
+/// [`PreloadError`] if the folder cannot be written, or there is no C compiler where one is needed.
+pub fn build(folder: &Path) -> Result<PathBuf, PreloadError> {
+    if BUILT.is_empty() {
+        return compile(folder);
+    }
+    let library = folder.join("hps-shadow.so");
+    let fail = |source| PreloadError::File {
+        path: library.display().to_string(),
+        source,
+    };
+    // Moved to its place: another process may have mapped the one that is there.
+    let new = folder.join(format!("hps-shadow.{}", std::process::id()));
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&new, BUILT))
+        .and_then(|()| std::fs::rename(&new, &library))
+        .map_err(fail)?;
+    Ok(library)
+}
+
+/// The library in `folder`, compiled by this host's compiler unless it is there already.
 ///
 /// # Errors
 /// [`PreloadError`] if there is no C compiler, it refuses the source, or the folder cannot be written.
-pub fn build(folder: &Path) -> Result<PathBuf, PreloadError> {
+pub fn compile(folder: &Path) -> Result<PathBuf, PreloadError> {
     let mut sources = SOURCES.to_vec();
     sources.push(LAYOUT);
     build_library(folder, "hps-shadow", &sources, &FLAGS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The library of the build is the one of the sources: both have the same code.
+    #[test]
+    fn the_library_comes_with_the_crate() {
+        if !cfg!(target_arch = "x86_64") {
+            assert!(BUILT.is_empty());
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let built = build(folder.path()).unwrap();
+        assert_eq!(built.file_name().unwrap(), "hps-shadow.so");
+        let compiled = compile(folder.path()).unwrap();
+        let [built, compiled] = [built, compiled].map(|path| std::fs::read(path).unwrap());
+        assert!(
+            built == compiled,
+            "{} bytes, {}",
+            built.len(),
+            compiled.len()
+        );
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
 }

@@ -11,8 +11,8 @@ mod way;
 use std::sync::atomic::Ordering;
 
 pub use event::{Event, EventKind};
-pub(crate) use perf::paranoid;
 pub use perf::{PerfEvent, Target};
+pub(crate) use perf::{USER_ACCESS, paranoid, remedy, user_access};
 pub use pmu::Pmu;
 pub use way::{Asked, Reach, Way};
 
@@ -35,6 +35,8 @@ pub enum Counter {
     },
     /// A counter in the observed thread's slot.
     Region(usize),
+    /// An event that the observed thread counts for itself, by its place in the slot.
+    AtTags(usize),
 }
 
 impl Counter {
@@ -52,6 +54,9 @@ impl Counter {
             }
             Self::Region(index) => {
                 Ok(slot.map_or(0, |slot| slot.counters[*index].load(Ordering::Relaxed)))
+            }
+            Self::AtTags(index) => {
+                Ok(slot.map_or(0, |slot| slot.events[*index].load(Ordering::Relaxed)))
             }
         }
     }
@@ -77,6 +82,7 @@ impl Counter {
             }
             Self::CoreMinusOwn { .. } => "read(2), the core minus the observer",
             Self::Region(_) => "memory",
+            Self::AtTags(_) => "memory, counted by the program's threads with each tag",
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A counter read in user space: the page that the kernel maps for an event, and `rdpmc`.
+//! A counter read in user space: the page that the kernel maps for an event, and `rdpmc` (x86-64), `pmccntr_el0` and
+//! `pmevcntrN_el0` (aarch64), or `cycle`, `instret` and `hpmcounterN` (riscv64).
 //!
 //! The protocol is the one in `perf_event.h`: the kernel changes the page under a sequence lock that
 //! is odd while it writes. A reader takes the lock's value, the fields and the hardware counter, and
@@ -66,12 +67,61 @@ impl Pmc for Processor {
         u64::from(high) << 32 | u64::from(low)
     }
 
-    /// Not reached: `PerfEvent::user_readable` is false here.
-    #[cfg(not(target_arch = "x86_64"))]
-    fn read(&self, _index: u32) -> u64 {
-        0
+    /// Counter 31 is the cycle counter, as the kernel numbers them for user space.
+    #[cfg(target_arch = "aarch64")]
+    #[inline(always)]
+    fn read(&self, index: u32) -> u64 {
+        numbered!(index, "mrs {}, pmevcntr", "_el0", {
+            let cycles: u64;
+            // SAFETY: as below.
+            unsafe {
+                core::arch::asm!("mrs {}, pmccntr_el0", out(reg) cycles, options(nomem, nostack));
+            }
+            cycles
+        })
+    }
+
+    /// Counter 0 is `cycle`, 2 `instret`, the others `hpmcounter3` to `hpmcounter31`: the offset from the CSR of `cycle`.
+    #[cfg(target_arch = "riscv64")]
+    #[inline(always)]
+    fn read(&self, index: u32) -> u64 {
+        numbered!(index, "csrr {}, 0xc00 + ", "", {
+            let last: u64;
+            // SAFETY: as below.
+            unsafe {
+                core::arch::asm!("csrr {}, 0xc00 + 31", out(reg) last, options(nomem, nostack))
+            };
+            last
+        })
     }
 }
+
+/// Reads the counter of a number that the instruction itself holds: `$before`, the number, `$after`; `$last` for 31.
+#[cfg(any(target_arch = "aarch64", target_arch = "riscv64"))]
+macro_rules! numbered {
+    ($index:expr, $before:literal, $after:literal, $last:expr) => {
+        numbered!(@ $index, $before, $after, $last,
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
+    };
+    (@ $index:expr, $before:literal, $after:literal, $last:expr, $($number:literal)*) => {
+        match $index {
+            $($number => {
+                let count: u64;
+                // SAFETY: called only with an index from a page whose capabilities allow the read, which the kernel sets
+                // together with the processor's permission for this process.
+                unsafe {
+                    core::arch::asm!(
+                        concat!($before, $number, $after), out(reg) count, options(nomem, nostack)
+                    );
+                }
+                count
+            })*
+            _ => $last,
+        }
+    };
+}
+#[cfg(any(target_arch = "aarch64", target_arch = "riscv64"))]
+use numbered;
 
 /// Why a page gave no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

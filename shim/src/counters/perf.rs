@@ -77,6 +77,9 @@ impl PerfEvent {
             Target::OwnThread => (0, -1),
             Target::Cpu(cpu) => (-1, cpu as i32),
         };
+        if target == Target::OwnThread && event.needs_pmu {
+            attr.__bindgen_anon_3.config1 = user_access();
+        }
         // Threads that the program starts later count too; such an event has no page to read.
         attr.set_inherit(u64::from(matches!(target, Target::Process(_))));
         let flags = u64::from(sys::PERF_FLAG_FD_CLOEXEC);
@@ -104,13 +107,11 @@ impl PerfEvent {
         })
     }
 
-    /// Whether its count is read in user space, by `rdpmc`, on the CPU that it is counted on.
+    /// Whether its count is read in user space, on the CPU that it is counted on.
     #[must_use]
     pub fn user_readable(&self) -> bool {
-        cfg!(target_arch = "x86_64")
-            && self
-                .page()
-                .is_some_and(|p| p.capabilities.load(Ordering::Relaxed) & CAP_USER_RDPMC != 0)
+        self.page()
+            .is_some_and(|p| p.capabilities.load(Ordering::Relaxed) & CAP_USER_RDPMC != 0)
     }
 
     fn page(&self) -> Option<&CounterPage> {
@@ -153,7 +154,11 @@ impl PerfEvent {
         }
     }
 
-    fn read_by_call(&mut self) -> Result<u64, ShimError> {
+    /// The count so far, by system call.
+    ///
+    /// # Errors
+    /// [`ShimError::Multiplexed`], [`ShimError::NeverCounted`], or the kernel's reason.
+    pub fn read_by_call(&mut self) -> Result<u64, ShimError> {
         let mut bytes = [0; 24];
         self.file
             .read_exact(&mut bytes)
@@ -183,6 +188,21 @@ impl Drop for PerfEvent {
     }
 }
 
+/// `config1` of an event that the thread itself reads: Arm's kernels want to be asked (bit 1), and refuse other threads'.
+/// Without `kernel.perf_user_access` the page would say that the counter may be read, and name none.
+pub(crate) fn user_access() -> u64 {
+    const READ_BY_USER: u64 = 2;
+    let allowed = || std::fs::read_to_string(USER_ACCESS).is_ok_and(|text| text.trim() != "0");
+    if cfg!(target_arch = "aarch64") && allowed() {
+        READ_BY_USER
+    } else {
+        0
+    }
+}
+
+/// The switch that lets programs read counters, on Arm and RISC-V.
+pub(crate) const USER_ACCESS: &str = "/proc/sys/kernel/perf_user_access";
+
 /// The event's page; `None` where the kernel gives none, then the count is read by system call.
 fn map(file: &File) -> Option<NonNull<CounterPage>> {
     // SAFETY: a new mapping at an address of the kernel's choice.
@@ -206,7 +226,7 @@ pub(crate) fn paranoid() -> Option<i32> {
 }
 
 /// Remedy when the kernel refuses an event.
-pub(super) fn remedy(event: &Asked, target: Target, errno: i32, paranoid: Option<i32>) -> String {
+pub(crate) fn remedy(event: &Asked, target: Target, errno: i32, paranoid: Option<i32>) -> String {
     let whole_cpu = matches!(target, Target::Cpu(_));
     let reach = Reach::of(paranoid, false);
     let text = match errno {

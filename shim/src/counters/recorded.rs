@@ -1,6 +1,7 @@
 //! Decisions about counting on machines that are not here: what their kernels show and their processors say, as text.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use perf_event_open_sys::bindings as sys;
 
@@ -139,6 +140,7 @@ impl Recorded {
             stable_clock: true,
             pmus: Pmu::all(&Listed(files.collect()), leaf),
             hardware_refused: None,
+            user_reads: false,
             software_refused: None,
             paranoid: Some(0),
             is_capable: false,
@@ -155,7 +157,7 @@ impl Recorded {
         };
         let placement = place(&machine, &wish, true).unwrap();
         let event: Event = event.parse().unwrap();
-        Way::of(&event, &machine.pmus, &placement, may).map_err(|error| error.to_string())
+        Way::of(&event, &machine.pmus, &placement, false, may).map_err(|error| error.to_string())
     }
 }
 
@@ -291,6 +293,57 @@ fn the_machine_says_whether_ipc_can_be_sampled() {
     let mut container = CONTAINER.machine();
     container.hardware_refused = Some("event cycles:u could not be opened".to_owned());
     assert!(said(&container).1.contains("there are no hardware events"));
+}
+
+#[test]
+fn threads_that_may_read_their_counters_count_with_their_tags() {
+    let mut machine = NEOVERSE.machine();
+    machine.user_reads = true;
+    let placement = place(&machine, &Wish::default(), true).unwrap();
+    let plan = |events: &[&str]| crate::plan::Plan {
+        events: events.iter().map(|event| event.parse().unwrap()).collect(),
+        ..crate::plan::Plan::default()
+    };
+    let region = crate::Region::create().unwrap();
+    let asked = |plan: &crate::plan::Plan| plan.ask(&machine, &placement, &region);
+    asked(&plan(&["soft:1", "cycles:u", "r08"])).unwrap();
+    let header = &region.layout().header;
+    let of = |event: &crate::region::AskedEvent| {
+        (
+            event.type_number.load(Ordering::Relaxed),
+            event.user_only.load(Ordering::Relaxed),
+            event.config.load(Ordering::Relaxed),
+        )
+    };
+    assert_eq!(header.event_count.load(Ordering::Relaxed), 2);
+    assert_eq!(of(&header.events[0]), (HARDWARE, 1, 0));
+    assert_eq!(of(&header.events[1]), (RAW, 0, 8));
+    // A slot has room for four; the kernel counts its own events; threads that run already are not asked.
+    let many = asked(&plan(&["cycles"; 5]));
+    assert!(matches!(
+        many,
+        Err(ShimError::TooManyCounters { asked: 5, most: 4 })
+    ));
+    let interrupts = |plan: &crate::plan::Plan| {
+        let refused = plan.ways(&machine, &placement);
+        assert!(matches!(refused, Err(ShimError::Interrupts { .. })));
+    };
+    interrupts(&plan(&["page-faults"]));
+    let mut attached = plan(&["cycles"]);
+    attached.at_tags = false;
+    interrupts(&attached);
+    let finding = machine.findings().pop().expect("findings");
+    assert!(finding.available && finding.detail.contains("with each tag"));
+    // The kernel refuses the program what it would refuse the observer.
+    machine.paranoid = Some(2);
+    assert!(
+        plan(&["cycles:u", "soft:0"])
+            .ways(&machine, &placement)
+            .is_ok()
+    );
+    let refused = plan(&["cycles"]).ways(&machine, &placement);
+    let said = refused.unwrap_err().to_string();
+    assert!(said.contains("append :u"), "{said}");
 }
 
 #[test]

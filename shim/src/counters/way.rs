@@ -4,7 +4,8 @@
 //! the program's core with SMT placement only, and there it sees the program's share of an event as that of the whole core
 //! minus its own, which takes a PMU that counts for all threads of a core (Intel's AnyThread: up to Skylake and its
 //! descendants; not since Ice Lake, never on AMD or Arm). Every other count of the program is brought up to date by the
-//! kernel on the program's processor, by an interrupt for each sample, software events among them.
+//! kernel on the program's processor, by an interrupt for each sample, software events among them. So where the processor
+//! lets programs read their own counters, the program's threads do that, with each tag that they write.
 
 use perf_event_open_sys::bindings as sys;
 
@@ -43,6 +44,8 @@ pub enum Way {
         /// Of the observer's thread.
         own: Asked,
     },
+    /// By the program's own threads, which write their counts beside each tag.
+    AtTags(Asked),
     /// Of the program, by system call: an interrupt of the program's processor for each sample.
     Interrupt(Asked),
 }
@@ -100,8 +103,8 @@ impl Asked {
 }
 
 impl Way {
-    /// How an event is counted with this placement. `may_interrupt`: the user has accepted an interrupt of the program's
-    /// processor for each sample.
+    /// How an event is counted with this placement. `at_tags`: the program's threads can count for themselves.
+    /// `may_interrupt`: the user has accepted an interrupt of the program's processor for each sample.
     ///
     /// # Errors
     /// [`ShimError::Interrupts`] if there is no other way and it was not accepted, [`ShimError::Hybrid`] if the CPUs have
@@ -110,6 +113,7 @@ impl Way {
         event: &Event,
         pmus: &[Pmu],
         placement: &Placement,
+        at_tags: bool,
         may_interrupt: bool,
     ) -> Result<Self, ShimError> {
         if let EventKind::Region(index) = event.kind {
@@ -121,6 +125,7 @@ impl Way {
         };
         match Asked::on(event, pmus, &placement.program)? {
             Some(asked) if may_interrupt => Ok(Self::Interrupt(asked)),
+            Some(asked) if at_tags && asked.needs_pmu => Ok(Self::AtTags(asked)),
             _ => Err(ShimError::Interrupts {
                 event: event.name.clone(),
                 why,

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use hps_shim::region::{
-    ENDED, ENTRY_GONE, ENTRY_MORE, FIRST_ADDRESS, Header, LIVE, Layout, MAGIC, Name,
+    AskedEvent, ENDED, ENTRY_GONE, ENTRY_MORE, FIRST_ADDRESS, Header, LIVE, Layout, MAGIC, Name,
     REGION_VARIABLE, Region, Slot, VERSION, changes_of, depth_of,
 };
 
@@ -68,11 +68,17 @@ fn offsets_of_the_c_header_are_those_of_the_reader() {
         offset_of!(Header, refused),
         offset_of!(Header, names_refused),
         offset_of!(Header, gate),
+        offset_of!(Header, event_count),
+        offset_of!(Header, events) + size_of::<AskedEvent>() + offset_of!(AskedEvent, user_only),
+        offset_of!(Header, events) + 3 * size_of::<AskedEvent>() + offset_of!(AskedEvent, config1),
         offset_of!(Slot, tag),
         offset_of!(Slot, depth),
+        offset_of!(Slot, events),
         offset_of!(Slot, live),
         offset_of!(Slot, tid),
         offset_of!(Slot, generation),
+        offset_of!(Slot, counting),
+        offset_of!(Slot, refused),
         offset_of!(Slot, counters),
         offset_of!(Slot, stack),
         offset_of!(Name, state),

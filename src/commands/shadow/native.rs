@@ -1,11 +1,13 @@
 //! `hps shadow run`: shadows of a native program.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hps_lab::work_folder::WorkFolder;
+use hps_profile::symbolized::{Header, SymbolizedProfile};
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
 use hps_shadow_native::library;
 use hps_shadow_native::overhead::{self, Overhead};
@@ -16,6 +18,7 @@ use serde_json::json;
 use super::native_args::RunArgs;
 use super::simulate::find;
 use crate::commands::preloadable::{self, Wanting};
+use crate::export;
 use crate::progress;
 use crate::saved::SavedProfiles;
 use crate::text::{Align, Table, grouped};
@@ -50,6 +53,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         longest: seconds("--longest", args.longest)?,
         is_quiet: false,
     };
+    let exports = export::parse_all(&args.export)?;
     if let Some(program) = args.command.first() {
         preloadable::check(program, &SHADOWS)?;
     }
@@ -70,6 +74,9 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .transpose()?;
     if let Some(folder) = &args.out {
         save(&session, folder, &args.command[0].to_string_lossy())?;
+    }
+    if !exports.is_empty() {
+        export::write(&symbolized(&mut session, &args.command), &exports)?;
     }
     let facts = Facts::of(&session);
     say!(
@@ -95,6 +102,29 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         }))?;
     }
     Ok(session.code)
+}
+
+/// The profile that the report shows, for other tools.
+fn symbolized(session: &mut Session, command: &[OsString]) -> SymbolizedProfile {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let header = Header {
+        program: words.first().map(ToString::to_string).unwrap_or_default(),
+        version: hps_lab::VERSION.to_string(),
+        core: std::env::consts::ARCH.to_string(),
+        command: format!("hps shadow run -- {}", words.join(" ")),
+        ..Header::default()
+    };
+    let (shown, symbols) = shown(session);
+    hps_shadow_native::export::symbolized(shown, symbols, header)
+}
+
+/// What shadows saw; without any, what the whole run was.
+fn shown(session: &mut Session) -> (&Profiles, &mut Symbolizer) {
+    let profiles = match &session.whole {
+        Some((whole, _)) if session.shadows.is_empty() => whole,
+        _ => &session.profiles,
+    };
+    (profiles, &mut session.symbols)
 }
 
 fn positive(option: &str, number: f64) -> anyhow::Result<f64> {
@@ -300,14 +330,11 @@ fn report(session: &mut Session, facts: &Facts, cost: Option<&Overhead>, top: us
         }
     }
     let mut text = table.render();
-    let shown = match &session.whole {
-        Some((whole, _)) if session.shadows.is_empty() => whole,
-        _ => &session.profiles,
-    };
-    text += &functions(shown, &mut session.symbols, top);
-    text += &calls(shown, &mut session.symbols, top);
-    text += &arguments(shown, &mut session.symbols, top);
-    text += &paths(shown, &mut session.symbols, top);
+    let (shown, symbols) = shown(session);
+    text += &functions(shown, symbols, top);
+    text += &calls(shown, symbols, top);
+    text += &arguments(shown, symbols, top);
+    text += &paths(shown, symbols, top);
     text += &system_calls(&session.calls);
     text
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 
 use crate::cli::groups::{JsonArgs, nanoseconds};
-use crate::output::OutFolder;
+use crate::output::{ExportArg, OutFolder};
 
 /// `hps shadow run`.
 #[derive(Debug, Args)]
@@ -49,6 +49,10 @@ pub struct RunArgs {
     /// with --full, --end-to-end or --perfect, in `perfect`, what there was
     #[arg(long, value_name = "DIR")]
     pub out: Option<OutFolder>,
+    /// Write the instructions that shadows executed for another tool, in the format that the end of the name or FORMAT says
+    /// (may be repeated): pprof, firefox, speedscope, callgrind, folded, perf-script, perf-script-all, flame-graph, llvm-samples
+    #[arg(long, value_name = "[FORMAT:]FILE")]
+    pub export: Vec<ExportArg>,
     #[command(flatten)]
     pub json: JsonArgs,
     /// The program and its arguments

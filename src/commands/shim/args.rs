@@ -210,11 +210,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
     pub preload: Option<Preload>,
     /// Find calls of a program compiled with -finstrument-functions, who called whom how often: by the stack of tags
-    /// (stack-N, stack-full), by a ring of calls (pairs-SIZEk) or of calls and returns (sequence-SIZEk)
+    /// (stack-N, stack-full), by a ring of calls (pairs-SIZEk) or of calls and returns (sequence-SIZEk); it preloads a library
+    /// of its own
     #[arg(
         long,
         value_name = "HOW",
-        conflicts_with_all = ["preload", "tally", "brief", "ring", "stacks", "events", "out", "export", "annotate", "json"]
+        conflicts_with_all = ["tally", "brief", "ring", "stacks", "events", "out", "export", "annotate", "json"]
     )]
     pub calls: Option<hps_shim::calls::Collector>,
     /// The program and its arguments

@@ -1,5 +1,6 @@
 //! `hps shim run --calls`: who calls whom in a native program, as an observer finds it.
 
+use anyhow::bail;
 use hps_lab::work_folder::PROGRAM;
 use hps_shim::calls::Collector;
 use hps_shim::machine::Machine;
@@ -7,7 +8,7 @@ use hps_shim::plan::{Mode, Plan};
 use hps_shim::session::Request;
 use hps_shim::spawn::Start;
 
-use super::args::RunArgs;
+use super::args::{Preload, RunArgs};
 use super::observe::preloading;
 use super::wish;
 use crate::text::{Align, Table, grouped};
@@ -17,6 +18,11 @@ const EDGES: usize = 20;
 
 /// Runs the program beside an observer of calls, and says what it found on standard error.
 pub(super) fn run(args: &RunArgs, collector: Collector) -> anyhow::Result<u8> {
+    if let Some(Preload::Flat | Preload::Patch) = args.preload {
+        bail!(
+            "--calls preloads a library of its own, which needs every entry and exit: leave out --preload=HOW"
+        );
+    }
     let machine = Machine::find()?;
     let request = Request {
         plan: Plan {

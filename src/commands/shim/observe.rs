@@ -180,7 +180,7 @@ pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     let dte = Dte {
         tolerance_ppm: tolerance_ppm(args.tolerance)?,
     };
-    let rates = RateSpec::of_counters(&names, false);
+    let rates = RateSpec::of_counters(&names, &[], false);
     let mut analyzer = Analyzer::new(dte, Depth::Full, counters, rates, 16_384);
     for sample in &samples {
         analyzer.add(sample);

@@ -187,7 +187,7 @@ impl NativeProgram {
         let command = self.command(Some(&libraries.stack))?;
         let (.., analysis) = self.observed(command, &region, |_, begin, ended| {
             begin();
-            let rates = RateSpec::of_counters(&[], false);
+            let rates = RateSpec::of_counters(&[], &[], false);
             let mut sink = Analyzer::new(Dte::default(), Depth::Full, 0, rates, MAX_TAGS);
             let clock = &mut Tsc;
             observer::observe(Some(&region), &mut [], pace, clock, &mut sink, ended)?;

@@ -23,11 +23,17 @@ int main(void) {
   SHOW(offsetof(struct hps_shim_header, refused));
   SHOW(offsetof(struct hps_shim_header, names_refused));
   SHOW(offsetof(struct hps_shim_header, gate));
+  SHOW(offsetof(struct hps_shim_header, event_count));
+  SHOW(offsetof(struct hps_shim_header, events[1].user_only));
+  SHOW(offsetof(struct hps_shim_header, events[3].config1));
   SHOW(offsetof(struct hps_shim_slot, tag));
   SHOW(offsetof(struct hps_shim_slot, depth));
+  SHOW(offsetof(struct hps_shim_slot, events));
   SHOW(offsetof(struct hps_shim_slot, live));
   SHOW(offsetof(struct hps_shim_slot, tid));
   SHOW(offsetof(struct hps_shim_slot, generation));
+  SHOW(offsetof(struct hps_shim_slot, counting));
+  SHOW(offsetof(struct hps_shim_slot, refused));
   SHOW(offsetof(struct hps_shim_slot, counters));
   SHOW(offsetof(struct hps_shim_slot, stack));
   SHOW(offsetof(struct hps_shim_name, state));
