@@ -16,6 +16,23 @@ apt_aside() {
         -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root -o Acquire::Retries=3 "$@")
 }
 
+# fetch_current ARCHITECTURE {FILE PACKAGE}...: binary packages of the version that there is today, for which apt vouches. A
+# package without files stands for the first one that it depends on. Fails if they cannot be had.
+fetch_current() {
+    local architecture=$1 all=("${@:2}") work apt had=0 i name
+    work=$(mktemp -d)
+    apt_aside "$work" deb -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" \
+        -o Dir::State::status=/dev/null
+    (cd "$work" && "${apt[@]}" update >/dev/null) || had=1
+    for ((i = 0; had == 0 && i < ${#all[@]}; i += 2)); do
+        name=${all[i + 1]}
+        [[ $name != linux-image-* ]] || name=$(apt-cache "${apt[@]:1}" depends "$name" | sed -n 's/^ *Depends: \(linux-image-\)/\1/p' | head -1)
+        (cd "$work" && rm -f ./*.deb && "${apt[@]}" download "$name" >/dev/null) && mv "$work"/*.deb "${all[i]}" || had=1
+    done
+    rm -rf "$work"
+    return $had
+}
+
 # fetch_binaries ARCHITECTURE {FILE PACKAGE=VERSION SHA256}...: binary packages, unless the files are they. Fails if they
 # cannot be had.
 fetch_binaries() {

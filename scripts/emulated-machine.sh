@@ -5,8 +5,9 @@
 #   scripts/emulated-machine.sh            Arm (PMUv3); needs QEMU 7.2, cpio and the cross compiler
 #   scripts/emulated-machine.sh riscv64    RISC-V (Sscofpmf); needs QEMU 10: QEMU 7.2 hangs or counts twice
 #
-# Kernel and busybox come through apt and are pinned by version and SHA-256; they are kept in target/emulated-machine. What
-# this host lacks is an error under CI, and a line in the file HPS_LEFT_OUT elsewhere.
+# Kernel and busybox come through apt and are pinned by version and SHA-256; they are kept in target/emulated-machine. Where
+# a mirror has them no more, those that it has are taken and named: counts do not depend on the kernel. What this host lacks
+# is an error under CI, and a line in the file HPS_LEFT_OUT elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=target/emulated-machine
@@ -29,6 +30,7 @@ case ${1:-aarch64} in
 aarch64)
     target=aarch64-unknown-linux-gnu cc=aarch64-linux-gnu-gcc compiler=gcc-aarch64-linux-gnu
     qemu=qemu-system-aarch64 package=qemu-system-arm console=ttyAMA0 debian=arm64
+    current=linux-image-cloud-arm64
     machine=(-M virt -cpu cortex-a57) without=(-M virt -cpu cortex-a57,pmu=off)
     kernel=(linux-image-6.1.0-50-cloud-arm64=6.1.176-1
         9d41a53f5d687ae1a33cf546d0ed8be955f72e5f9e97b2b4e45e41dff3353b97)
@@ -38,6 +40,7 @@ aarch64)
 riscv64)
     target=riscv64gc-unknown-linux-gnu cc=riscv64-linux-gnu-gcc compiler=gcc-riscv64-linux-gnu
     qemu=qemu-system-riscv64 package=qemu-system-riscv console=ttyS0 debian=riscv64
+    current=linux-image-riscv64
     machine=(-M virt -cpu rv64,sscofpmf=true,smcntrpmf=true) without=()
     kernel=(linux-image-6.12.117+deb13-riscv64=6.12.117-1
         f5d9424b6f6a4518197202effc7e8eeaa90f8d73466c2dba2470f6ea7fb4f55c)
@@ -69,8 +72,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 kept=$out/$debian
-fetch_binaries $debian "$kept-kernel.deb" "${kernel[@]}" "$kept-busybox.deb" "${busybox[@]}" ||
-    left_out "Debian's packages ${kernel[0]} and ${busybox[0]} cannot be fetched through apt"
+fetch_binaries $debian "$kept-kernel.deb" "${kernel[@]}" "$kept-busybox.deb" "${busybox[@]}" 2>/dev/null ||
+    fetch_current $debian "$kept-kernel.deb" "$current" "$kept-busybox.deb" busybox-static ||
+    left_out "Debian's packages ${kernel[0]} (or $current) and ${busybox[0]} cannot be fetched through apt"
+echo "emulated machine: $(dpkg-deb -f "$kept-kernel.deb" Package Version | tr '\n' ' ')"
 dpkg-deb --fsys-tarfile "$kept-kernel.deb" | tar -x -C "$work" ./boot
 dpkg-deb --fsys-tarfile "$kept-busybox.deb" | tar -x -C "$work" --no-anchored busybox
 find "$work" -path '*/bin/busybox' -exec mv {} "$work/busybox" \;
