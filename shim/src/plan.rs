@@ -1,5 +1,6 @@
 //! How a program is to be observed, and the counters that this takes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::Depth;
@@ -13,7 +14,7 @@ use crate::placement::Placement;
 use crate::sample::MAX_COUNTERS;
 
 /// Processing of samples by the observer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Tags alone into a histogram, no time stamps: the fastest.
@@ -66,7 +67,7 @@ impl Default for Plan {
 pub const CONTEXTS: usize = 65_536;
 
 /// A counter as results name it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterInfo {
     /// The event.
     pub name: String,
