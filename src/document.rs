@@ -110,7 +110,8 @@ impl Transform for Tagged {
         let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
         for variant in variants.into_iter().flatten() {
             let says = variant["description"].clone();
-            let Some(keys) = variant["properties"].as_object_mut() else {
+            let keys = variant.get_mut("properties");
+            let Some(keys) = keys.and_then(Value::as_object_mut) else {
                 continue;
             };
             // Fields of a variant have meanings of their own.

@@ -54,9 +54,9 @@ const TABLES: [&str; 10] = [
 
 /// Commands that write documents, with the format of each.
 const COMMANDS: [(&[&str], &str); 24] = [
-    (&["run", "--json", "hi"], "hps-run"),
+    (&["run", "--json", "quiet"], "hps-run"),
     (
-        &["run", "--json", "--max-instructions", "5", "hi"],
+        &["run", "--json", "--max-instructions", "5", "quiet"],
         "hps-run",
     ),
     (&["run", "--json", "fault"], "hps-run"),
@@ -67,7 +67,7 @@ const COMMANDS: [(&[&str], &str); 24] = [
             "--machine",
             "hps-4wide",
             "--by-function",
-            "hi",
+            "quiet",
         ],
         "hps-run",
     ),
@@ -79,11 +79,11 @@ const COMMANDS: [(&[&str], &str); 24] = [
             "hps-4wide",
             "--core",
             "instruction",
-            "hi",
+            "quiet",
         ],
         "hps-run",
     ),
-    (&["run", "--json", "--machine", "cmp-4", "hi"], "hps-run"),
+    (&["run", "--json", "--machine", "cmp-4", "quiet"], "hps-run"),
     (
         &[
             "run",
@@ -104,7 +104,7 @@ const COMMANDS: [(&[&str], &str); 24] = [
             "identity",
             "--machine",
             "hps-4wide",
-            "hi",
+            "quiet",
         ],
         "hps-run",
     ),
@@ -130,7 +130,7 @@ const COMMANDS: [(&[&str], &str); 24] = [
             "collect",
             "--json",
             "--kind",
-            "data-stream",
+            "method",
             "--machine",
             "hps-4wide",
             "looped",
@@ -190,6 +190,7 @@ const COMMANDS: [(&[&str], &str); 24] = [
 fn prepared() -> Hps {
     let hps = Hps::new();
     hps.program("hi", &[write_text(), exit_with(0)].concat());
+    hps.program("quiet", &exit_with(0));
     hps.program("fault", &[0]);
     let looped = [
         0x7d00_0293, // li t0, 2000
@@ -312,7 +313,7 @@ fn what_breaks_a_schema_of_documents_is_found() {
     // The schema of a run refuses a key that it does not have, at any depth.
     let hps = prepared();
     let text = hps
-        .run(&["run", "--json", "--machine", "hps-4wide", "hi"])
+        .run(&["run", "--json", "--machine", "hps-4wide", "quiet"])
         .expect_code(0);
     let document: Value = serde_json::from_str(&text).expect("JSON");
     for pointer in ["", "/end", "/core", "/machine/configuration/window"] {
