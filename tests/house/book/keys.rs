@@ -182,7 +182,6 @@ const KEYS: &[(&[&str], &[Source])] = &[
     (
         &["formats/validation.md"],
         &[
-            ("src/commands/validate/mod.rs", Names::Json),
             ("src/commands/validate/mod.rs", Names::Fields),
             ("experiments/src/validation/comparison.rs", Names::Fields),
             ("experiments/src/validation/graph.rs", Names::Fields),
