@@ -104,7 +104,8 @@ fn format_of_list(args: &[&str]) -> &'static str {
         ("sweep", _) => "hps-sweep",
         ("programs", true) => "hps-suite",
         ("programs", false) => "hps-programs",
-        ("leaderboard", _) => "hps-profilers",
+        // The last is a name of earlier versions.
+        ("leaderboard" | "profilers", _) => "hps-profilers",
         _ => panic!("{args:?}: the JSON names no format"),
     }
 }
