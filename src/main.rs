@@ -13,6 +13,7 @@ macro_rules! say {
 
 mod cli;
 mod commands;
+mod document;
 mod examples;
 mod export;
 mod listing;

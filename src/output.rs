@@ -184,10 +184,11 @@ const MARKS: [&str; 18] = [
 ];
 
 /// First words of tables.
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 9] = [
     "id,version,program,",
     "id,version,study,",
     "machine_id,machine,",
+    "isa,machine,profiler,",
     "isa,claim,paper,",
     "program,isa,profile,",
     "program,name,object,",
@@ -237,13 +238,14 @@ fn is_llvm_sample(line: &str) -> bool {
 }
 
 /// Names of what commands write into folders.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "report.html",
     "results.csv",
     "machines.csv",
     "measurements.csv",
     "figure7.csv",
     "claims.csv",
+    "board.csv",
     "results.jsonl",
     "units.jsonl",
     "plan.jsonl",

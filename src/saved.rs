@@ -5,9 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use hps_profile::{Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileObject, Unit};
+use hps_profile::{
+    Profile, ProfileDocument, ProfileFile, ProfileHeader, ProfileKey, ProfileObject, Unit,
+};
 use hps_sim_core::symbols::{Object, Symbols};
 use serde_json::Value;
+
+use crate::document::{Described, Format};
 
 /// The objects of a run, for the header of a profile; none of a program without other objects, whose addresses are the
 /// same in each run.
@@ -26,6 +30,12 @@ pub fn objects(symbols: &Symbols) -> Vec<ProfileObject> {
         }
     };
     all.iter().enumerate().map(of).collect()
+}
+
+/// What commands write as profile files.
+pub fn described() -> Described {
+    let format = Format::new(hps_profile::FORMAT, hps_profile::FORMAT_VERSION);
+    format.described::<ProfileFile>(&[])
 }
 
 /// A folder for the profiles of one run.

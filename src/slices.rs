@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail, ensure};
 use hps_lab::slices::{BlockVectors, Choice, Joints, Method, Progress, Sliced, Slicing, files_of};
 use hps_lab::{Program, WARM_BY_ALL};
 use indicatif::ProgressBar;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{Choose, SliceArgs};
@@ -129,7 +130,7 @@ pub fn end_progress() {
 }
 
 /// A run in slices, as documents say it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SlicesDocument {
     /// Instructions of a slice.
     pub slice_instructions: u64,

@@ -1,5 +1,8 @@
 //! `hps validate`: programs of the project and real ones of Debian's sources, natively and simulated.
 
+#[path = "support/json_schema.rs"]
+#[allow(dead_code)] // it serves tests of other programs, too
+mod json_schema;
 #[path = "support/left_out.rs"]
 mod left_out;
 
@@ -34,10 +37,9 @@ fn validate(args: &[&str]) -> (Value, i32) {
         )
     });
     eprintln!("{}", String::from_utf8_lossy(&output.stdout));
-    (
-        serde_json::from_str(&text).expect("JSON"),
-        output.status.code().expect("it ended"),
-    )
+    let document = serde_json::from_str(&text).expect("JSON");
+    json_schema::expect_valid("hps-validation", &document);
+    (document, output.status.code().expect("it ended"))
 }
 
 /// Two processors are there, so that shares of time can be measured.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::guest::{Outcome, outcome_of, qemu};
 use crate::support::is_night;
+use crate::support::json_schema::expect_valid;
 use hps_lab::{Lab, Program};
 use hps_sim_core::image::Isa;
 use hps_workloads::Size;
@@ -281,6 +282,7 @@ fn a_program_is_built_once_and_listed() {
         &["--suite", "--measure", "--json", "--folder", folder],
     );
     let all: serde_json::Value = serde_json::from_slice(&measured.stdout).expect("JSON");
+    expect_valid("hps-suite", &all);
     let all = all.as_array().expect("a list");
     let row = all
         .iter()

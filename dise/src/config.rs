@@ -1,5 +1,6 @@
 //! Sizes and costs of the engine.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::DiseError;
@@ -15,7 +16,7 @@ pub const MAX_COUNTERS: usize = 16;
 pub const MAX_SEQUENCE: usize = 255;
 
 /// Decode cost of replacing one instruction (DISE, ISCA 2003, section 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpansionCost {
     /// Nothing beyond the inserted instructions.
@@ -29,7 +30,7 @@ pub enum ExpansionCost {
 
 /// Sizes and costs of a [`crate::DiseEngine`]. The defaults are those of the HPS report
 /// (section 5) where it gives them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiseConfig {
     /// Pattern-table entries, 1 to 32. Sets that need more patterns than this (but at most 32)

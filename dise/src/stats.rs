@@ -1,9 +1,10 @@
 //! Statistics of the engine.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Events of one production, at decode: wrong paths are included.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProductionStats {
     /// Label of the production.
     pub name: String,
@@ -16,7 +17,7 @@ pub struct ProductionStats {
 }
 
 /// Events of the engine, counted where they happen, in decode: wrong paths are included.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiseStats {
     /// Instructions whose static pattern matched some entry.
     pub decide_events: u64,

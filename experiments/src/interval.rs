@@ -1,10 +1,11 @@
 //! Confidence intervals.
 
 use hps_profile::summarize;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A mean with its 95% confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The mean.
     pub mean: f64,

@@ -1,12 +1,13 @@
 //! Accuracies of a point over the phases of its schedule: how much of one accuracy is chance.
 
 use hps_profile::summarize;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Accuracies of a point when its schedule begins elsewhere, at phases that are drawn evenly over its period
 /// ([`hps_productions::grid::Phase::drawn`], by number from 0 on). Rows of any point have the same phases at the same
 /// places, so that they can be compared phase by phase. Shares in `0..=1`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Phases {
     /// Mean of `renormalized`.
     pub mean: f64,

@@ -3,13 +3,14 @@
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_profile::ProfileKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::phases::Phases;
 use crate::set_ups::SetUps;
 
 /// How well the sampled profile overlaps with the exhaustive one. Shares in `0..=1`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AccuracyResult {
     /// Overlap of the members that make up 90% of each profile, shares within the cut set.
     pub renormalized: f64,
@@ -30,7 +31,7 @@ pub struct AccuracyResult {
 }
 
 /// How an overhead was estimated from timed units.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sampled {
     /// Where units were.
     pub plan: SamplingPlan,
@@ -45,7 +46,7 @@ pub struct Sampled {
 }
 
 /// Misses of the level 1 caches with the profile collected less those without; a number can be negative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtraMisses {
     /// Of the instruction cache.
     pub instruction: i64,
@@ -54,7 +55,7 @@ pub struct ExtraMisses {
 }
 
 /// Cost of the sampled run on the simulated machine.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimingResult {
     /// Cycles of the program without DISE; with sampled timing an estimate: the mean of the units times
     /// the instructions.
@@ -90,7 +91,7 @@ pub(crate) fn is_cycle(kind: &CoreKind) -> bool {
 }
 
 /// One point: a program, a profile, a burst, a frequency, a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// Made from everything that determines the point (SHA-256, hexadecimal).
     pub id: String,

@@ -5,6 +5,7 @@
 //! Anything Obviously Wrong!", ASPLOS 2009). An overhead of one set-up is one draw of many.
 
 use hps_profile::summarize;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use hps_lab::Program;
@@ -16,7 +17,7 @@ const VARIABLE: &str = "HPS_SET_UP";
 const MOST_BYTES: u64 = 4096;
 
 /// An overhead over several set-ups, the configured one among them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SetUps {
     /// How many.
     pub count: u64,

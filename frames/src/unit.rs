@@ -29,6 +29,8 @@ pub enum Unit {
     Calls,
     /// A fraction of a whole: 0.01 is 1%.
     Share,
+    /// Bytes of memory.
+    Bytes,
     /// Nanoseconds of simulated time.
     Nanoseconds,
     /// A number without a unit.
@@ -59,6 +61,7 @@ impl Unit {
             Unit::Members => "members",
             Unit::Calls => "calls",
             Unit::Share => "share",
+            Unit::Bytes => "bytes",
             Unit::Nanoseconds => "nanoseconds",
             Unit::Number => "number",
             Unit::OfMeasure => "as `measure` says",

@@ -1,12 +1,13 @@
 //! Statistics of a program that matter to the profiles (HPS report, Figure 6).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The columns of Figure 6, and back-edges, which count as events together with calls.
 ///
 /// Everything is counted in one run: methods and call sites are those that were executed, not those
 /// that the program contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramStatistics {
     /// Methods that were called or that a back-edge stayed in.
     pub methods: u64,

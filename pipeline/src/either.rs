@@ -8,6 +8,7 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::os::DuplicateError;
 use hps_sim_core::process::Process;
 use hps_sim_core::state::StateError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::by_cycle::{Chip, NotTogether, Warm};
@@ -18,7 +19,7 @@ use crate::memsys::MemoryStats;
 use crate::model::{CoreStats, CpiStack, Finished, PipelineProbe};
 
 /// How a machine is simulated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum CoreKind {
     /// A cycle at a time ([`Chip`]): the reference, for every machine.
     #[default]

@@ -150,7 +150,7 @@ impl Page {
         ];
         self.table("", &head, &program_cells(sections));
         if !info.machine_text.is_empty() {
-            self.add("<details><summary>The machine in full</summary>\n<pre>");
+            self.add("<details><summary>The machine in full</summary>\n<pre tabindex=\"0\">");
             self.add(escape(&info.machine_text));
             self.add("</pre></details>\n");
         }
@@ -273,12 +273,7 @@ impl Page {
     }
 
     fn figure(&mut self, figure: &SweepFigure) {
-        let name = escape(&figure.name);
-        self.add("<figure>\n");
-        self.add(figure.figure.svg());
-        self.add(format!(
-            "<figcaption>figures/{name}.svg, .png</figcaption>\n</figure>\n"
-        ));
+        self.add(page::figure(&figure.name, figure.figure.svg()));
     }
 
     fn link(&mut self, figure: &SweepFigure) {
@@ -338,7 +333,7 @@ impl Page {
     fn reproduce(&mut self, info: &ReportInfo) {
         self.add(format!(
             "<section id=\"again\">\n<h2>Run it again</h2>\n<p>hps {}; the same command, programs and \
-             machine give the same numbers.</p>\n<pre>{}</pre>\n<p>The rows of this page are in \
+             machine give the same numbers.</p>\n<pre tabindex=\"0\">{}</pre>\n<p>The rows of this page are in \
              <code>results.csv</code>, its pictures in <code>figures/</code>.</p>\n</section>\n",
             escape(&info.version),
             escape(&info.command)

@@ -40,6 +40,15 @@ pub(crate) fn answers(answers: &[(String, String)]) -> String {
     html + "</ul>\n"
 }
 
+/// A picture with the name of its files. A narrow window scrolls through it.
+pub(crate) fn figure(name: &str, svg: &str) -> String {
+    let name = escape(name);
+    format!(
+        "<figure>\n<div class=\"wide\" tabindex=\"0\">\n{svg}</div>\n\
+         <figcaption>figures/{name}.svg, .png</figcaption>\n</figure>\n"
+    )
+}
+
 /// How many claims fare how, in colour and in words.
 pub(crate) fn tally(claims: &[Claim]) -> String {
     if claims.is_empty() {

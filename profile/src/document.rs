@@ -18,6 +18,7 @@
 
 use std::io::{Read, Write};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,7 +37,7 @@ pub const FORMAT: &str = "hps-profile";
 pub const FORMAT_VERSION: u32 = 1;
 
 /// Where a profile comes from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileHeader {
     /// Name of the profiled program.
@@ -148,21 +149,32 @@ pub enum DocumentError {
     },
 }
 
-#[derive(Serialize, Deserialize)]
+/// A profile file.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct File<H, M> {
+pub struct File<H, M> {
+    /// Name of the format, `hps-profile`.
     format: String,
+    /// Version of the format.
     format_version: u32,
+    /// Where the profile comes from.
     header: H,
+    /// Members, the heaviest first.
     members: Vec<M>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A member of a profile.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Member<K> {
+pub struct Member<K> {
+    /// The member, as its kind writes it: an address as hexadecimal text, or an object.
     member: K,
+    /// Weight, in the parts that the header says.
     weight: u64,
 }
+
+/// The structure of a profile file of any kind.
+pub type ProfileFile = File<ProfileHeader, Member<Value>>;
 
 /// The part of a file that says how to read the rest.
 #[derive(Deserialize)]

@@ -43,7 +43,10 @@ pub use accuracy::{
     Accuracy, HotSet, Rate, accuracy, error_without_cut, overlap_without_cut, rate_error,
     share_within, weight_matching,
 };
-pub use document::{AnyProfileDocument, DocumentError, ProfileDocument, ProfileHeader};
+pub use document::{
+    AnyProfileDocument, DocumentError, FORMAT, FORMAT_VERSION, ProfileDocument, ProfileFile,
+    ProfileHeader,
+};
 pub use formats::Format;
 pub use fraction::{Fraction, FractionError};
 pub use key::{

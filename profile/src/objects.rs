@@ -5,12 +5,13 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::key::hex;
 
 /// A file with code in the address space of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileObject {
     /// Path of the file, as the program saw it.
@@ -19,20 +20,23 @@ pub struct ProfileObject {
     pub build_id: Option<String>,
     /// The address of an instruction less the address that the file says.
     #[serde(with = "hex")]
+    #[schemars(with = "String")]
     pub load_bias: u64,
     /// Where its code lay, in ascending order.
     pub code: Vec<CodeRange>,
 }
 
 /// A range of addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeRange {
     /// The first address.
     #[serde(with = "hex")]
+    #[schemars(with = "String")]
     pub start: u64,
     /// The first address behind it.
     #[serde(with = "hex")]
+    #[schemars(with = "String")]
     pub end: u64,
 }
 

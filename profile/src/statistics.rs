@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::factorial::ln_binomial;
 
 /// Mean, standard deviation and 95% interval of independent values.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The number of values.
     pub count: usize,
@@ -85,7 +86,7 @@ pub fn error_of_draws(shares: impl Iterator<Item = f64>, samples: u64) -> f64 {
 }
 
 /// How the first values of pairs lie to the second ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The first ones are smaller: the interval of the mean difference lies below 0.
@@ -97,7 +98,7 @@ pub enum Verdict {
 }
 
 /// A comparison of pairs, such as two profilers' errors for the same programs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairedComparison {
     /// The differences, first minus second.
     pub difference: Summary,

@@ -37,9 +37,11 @@ def schemas() -> dict[str, dict[str, tuple[str, str]]]:
     with tempfile.TemporaryDirectory(prefix="hps-schemas-") as folder:
         command("dev", "schemas", folder, progress=False)
         for file in Path(folder).glob("*.schema.json"):
-            keys = json.loads(file.read_text())["properties"]
-            columns = keys["rows"]["items"]["properties"].items()
-            found[keys["format"]["const"]] = {name: (c.get("unit", ""), c["description"]) for name, c in columns}
+            keys = json.loads(file.read_text()).get("properties", {})
+            # Other documents than tables have no rows.
+            if "rows" in keys:
+                columns = keys["rows"]["items"]["properties"].items()
+                found[keys["format"]["const"]] = {name: (c.get("unit", ""), c["description"]) for name, c in columns}
     return found
 
 

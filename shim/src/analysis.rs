@@ -1,5 +1,6 @@
 //! Analysis of samples: tags, rates, periods, and how many can be trusted.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::{Distribution, DistributionResult};
@@ -11,7 +12,7 @@ use crate::threads::{ThreadCounts, ThreadTags};
 use crate::timeline::{Timeline, TimelineResult};
 
 /// Where the samples went: `sent = kept + discarded + dropped`, always.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
     /// Taken by the observer.
     pub sent: u64,
@@ -59,7 +60,7 @@ pub struct Analyzer {
 }
 
 /// How much is computed for each sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
     /// Tags, and double-time error correction with its counts.
@@ -69,7 +70,7 @@ pub enum Depth {
 }
 
 /// Results of an analysis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
     /// Samples whose interval can be trusted.
     pub kept: u64,

@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::pace::{Pace, Pacer};
@@ -21,7 +22,7 @@ const RETURNS: u64 = 1 << 63;
 const MOST_CALLS: usize = 1 << 18;
 
 /// How calls are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Collector {
     /// New entries of the tag stack, so many from its top, or all.

@@ -1,5 +1,6 @@
 //! Distributions on a logarithmic axis.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Sub-buckets of a doubling: buckets are at most 1/64 wide.
@@ -23,7 +24,7 @@ pub struct Distribution {
 }
 
 /// One bucket: values from `from` to below `to`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
     /// The lowest value.
     pub from: f64,
@@ -34,7 +35,7 @@ pub struct Bucket {
 }
 
 /// A distribution as it is kept in results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default, JsonSchema)]
 pub struct DistributionResult {
     /// Values counted.
     pub count: u64,

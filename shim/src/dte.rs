@@ -5,10 +5,11 @@
 //! two ends, `CPC = (Ce_n - Ce_{n-1}) / (Cs_n - Cs_{n-1})` is 1, and rates over the interval can be
 //! trusted. The comparison is exact: products of integers in 128 bits, nothing divided.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How far from 1 the cycles per cycle of a kept sample may be, in parts per million, inclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dte {
     /// The paper's 1%: 10,000.
     pub tolerance_ppm: u32,

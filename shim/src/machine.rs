@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
@@ -12,7 +13,7 @@ use crate::error::ShimError;
 use crate::placement::{Placement, Seat};
 
 /// Capabilities that were found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// Name of the processor.
     pub processor: String,

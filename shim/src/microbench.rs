@@ -7,6 +7,7 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
@@ -33,7 +34,7 @@ pub struct Microbench {
 }
 
 /// Who waits; the other one is as fast as it can.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Waiter {
     /// The producer (`p_wait`).
@@ -43,7 +44,7 @@ pub enum Waiter {
 }
 
 /// One point of Figures 9(a), 10(a) and 10(b).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MicroPoint {
     /// Who waits.
     pub waiter: Waiter,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{self, Clock};
@@ -16,7 +17,7 @@ use crate::sample::{MAX_COUNTERS, Sample, Sink};
 use crate::tags::TagCounts;
 
 /// Counts and times of an observer's run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
     /// Samples taken.
     pub sent: u64,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
@@ -51,7 +52,7 @@ pub struct Overhead {
 }
 
 /// One period.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverheadPoint {
     /// The pace as it was asked for.
     pub pace: String,
@@ -76,7 +77,7 @@ pub struct OverheadPoint {
 }
 
 /// All periods.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverheadResult {
     /// The program alone, in cycles of its time on a CPU.
     pub alone_cycles: Estimate,

@@ -1,5 +1,6 @@
 //! Who runs where.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::affinity::{listed, parse_list};
@@ -7,7 +8,7 @@ use crate::error::ShimError;
 use crate::machine::Machine;
 
 /// Where the observer sits, seen from the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Seat {
     /// On another core.
@@ -28,7 +29,7 @@ pub struct Wish {
 }
 
 /// Chosen placement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Placement {
     /// Where the observer sits.
     pub seat: Seat,

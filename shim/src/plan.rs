@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::Depth;
@@ -18,7 +19,7 @@ use crate::region::{EVENTS, Region};
 use crate::sample::MAX_COUNTERS;
 
 /// Processing of samples by the observer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Tags alone into a histogram, no time stamps: the fastest.
@@ -74,7 +75,7 @@ impl Default for Plan {
 pub const CONTEXTS: usize = 65_536;
 
 /// A counter as results name it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterInfo {
     /// The event.
     pub name: String,

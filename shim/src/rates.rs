@@ -1,5 +1,6 @@
 //! Rates: what a counter gained over what the clock, or another counter, gained.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::{Distribution, DistributionResult};
@@ -11,7 +12,7 @@ use crate::sample::Sample;
 pub const FACTORS: [u64; 4] = [1, 10, 100, 1000];
 
 /// Which rate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RateSpec {
     /// Name: `IPC`, `page-faults per cycle`.
     pub name: String,
@@ -89,7 +90,7 @@ struct AtPeriod {
 }
 
 /// A rate's distribution at one period.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateAtPeriod {
     /// Every how many kept samples.
     pub factor: u64,
@@ -100,7 +101,7 @@ pub struct RateAtPeriod {
 }
 
 /// A rate's distributions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateResult {
     /// Which rate.
     #[serde(flatten)]

@@ -1,5 +1,6 @@
 //! Results of an observation: a structure for files, and text for people.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Account, Analysis};
@@ -18,14 +19,17 @@ use crate::threads::ThreadTags;
 
 /// The `format` of a result.
 pub const FORMAT: &str = "hps-shim";
+/// The `format` of a measurement of the observer itself.
+pub const MEASUREMENT_FORMAT: &str = "hps-shim-measurement";
 /// The only `format_version` so far.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// One tag's share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TagRow {
     /// The tag; hexadecimal text, which no reader rounds.
     #[serde(with = "hexadecimal")]
+    #[schemars(with = "String")]
     pub tag: u64,
     /// Function, given name, or the number.
     pub name: String,
@@ -40,7 +44,7 @@ pub struct TagRow {
 }
 
 /// Samples of one thread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadRow {
     /// The kernel's id; `None`: all threads beyond the first 64.
     pub thread: Option<u64>,
@@ -55,10 +59,11 @@ pub struct ThreadRow {
 }
 
 /// A tag's share of a thread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTagRow {
     /// The tag; hexadecimal text.
     #[serde(with = "hexadecimal")]
+    #[schemars(with = "String")]
     pub tag: u64,
     /// Samples.
     pub samples: u64,
@@ -93,7 +98,7 @@ pub(crate) mod hexadecimal {
 }
 
 /// The result of one observation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShimResult {
     /// [`FORMAT`].
     pub format: String,
@@ -300,7 +305,7 @@ fn notes(session: &Session, machine: &Machine, plan: &Plan) -> Vec<String> {
 }
 
 /// Which measurement of the observer itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "result", rename_all = "snake_case")]
 pub enum MeasurementKind {
     /// Overhead against period, tags alone.
@@ -312,7 +317,7 @@ pub enum MeasurementKind {
 }
 
 /// The result of a measurement of the observer itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// `hps-shim-measurement`.
     pub format: String,
@@ -341,7 +346,7 @@ impl Measurement {
         kind: MeasurementKind,
     ) -> Self {
         Self {
-            format: "hps-shim-measurement".to_owned(),
+            format: MEASUREMENT_FORMAT.to_owned(),
             format_version: FORMAT_VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             machine: machine.clone(),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::results::hexadecimal;
@@ -9,10 +10,11 @@ use crate::stack_read::{DEEPER, MISSING};
 use crate::stacks::Stacks;
 
 /// A function, or whatever a tag names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
     /// The tag; hexadecimal text.
     #[serde(with = "hexadecimal")]
+    #[schemars(with = "String")]
     pub tag: u64,
     /// Function, given name, or the number.
     pub name: String,
@@ -23,7 +25,7 @@ pub struct Frame {
 }
 
 /// A frame below its callers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextRow {
     /// The kernel's id of the thread.
     pub thread: u64,
@@ -38,7 +40,7 @@ pub struct ContextRow {
 }
 
 /// A function over all its contexts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionRow {
     /// Place of the frame in the list of frames.
     pub frame: usize,
@@ -53,7 +55,7 @@ pub struct FunctionRow {
 }
 
 /// Results of the analysis of stacks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StackResult {
     /// Samples: `whole + torn`, and all that the observer sent.
     pub sampled: u64,

@@ -1,5 +1,6 @@
 //! Means with confidence intervals.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Two-sided 95% quantiles of Student's t for 1 to 30 degrees of freedom.
@@ -10,7 +11,7 @@ const T95: [f64; 30] = [
 ];
 
 /// A mean of several runs.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,

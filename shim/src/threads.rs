@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::region::Region;
@@ -11,7 +12,7 @@ use crate::region::Region;
 pub const THREADS: usize = 64;
 
 /// Samples of one thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTags {
     /// The kernel's id of the thread; `None`: all beyond the first [`THREADS`].
     pub thread: Option<u64>,

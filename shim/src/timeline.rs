@@ -1,5 +1,6 @@
 //! Timeline of a run: a fixed number of windows over the whole run, and an excerpt sample by sample.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sample::{MAX_COUNTERS, Sample};
@@ -12,7 +13,7 @@ pub const ROWS: usize = 8;
 pub const EXCERPT: usize = 2048;
 
 /// One window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Samples by row; the last is all other tags.
     pub tags: [u32; ROWS + 1],
@@ -25,7 +26,7 @@ pub struct Window {
 }
 
 /// A kept sample of the excerpt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
     /// Cycles since the run began.
     pub at: u64,
@@ -55,7 +56,7 @@ pub struct Timeline {
 const UNSEEN: u8 = u8::MAX;
 
 /// A time line as it is kept in results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineResult {
     /// Cycles of a window.
     pub window_cycles: u64,

@@ -116,6 +116,11 @@ pub struct TableArgs {
 }
 
 impl TableArgs {
+    /// Whether a table is asked for.
+    pub fn is_given(&self) -> bool {
+        self.table.is_some()
+    }
+
     /// Refuses a name that says no format: for a command that has long to run before it writes.
     pub fn check(&self) -> anyhow::Result<()> {
         self.table

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::groups::{JsonArgs, SubjectArgs};
+use super::groups::{JsonArgs, SubjectArgs, TableArgs};
 use super::{CoreKind, RegionArgs, SliceArgs};
 use crate::examples;
 use crate::output::{ExportArg, OutFolder};
@@ -77,6 +77,8 @@ pub struct ProfileArgs {
     pub top: usize,
     #[command(flatten)]
     pub json: JsonArgs,
+    #[command(flatten)]
+    pub table: TableArgs,
     #[command(flatten)]
     pub region: RegionArgs,
     #[command(flatten)]

@@ -29,7 +29,8 @@ pub struct ConvertArgs {
     /// Write the table to this file; without it, to standard output
     #[arg(long, value_name = "FILE.parquet")]
     pub out: Option<OutFile>,
-    /// What a row is: of results.jsonl points or machines, of units.jsonl measurements or figure7, of an exact profile
+    /// What a row is: of results.jsonl points or machines, of units.jsonl measurements, figure7 or board, of an exact
+    /// profile
     /// functions or instructions, of a profile file members [default: the first of them]
     #[arg(long, value_name = "NAME")]
     pub rows: Option<String>,

@@ -148,7 +148,7 @@ pub enum DevCommand {
         /// Folder for the pages, such as ~/.local/share/man/man1
         folder: OutFolder,
     },
-    /// Write the JSON Schema of each table of results
+    /// Write the JSON Schema of each table and of each JSON document of a command
     #[command(after_long_help = "Example:\n  hps dev schemas docs/formats/schemas")]
     Schemas {
         /// Folder for the schemas

@@ -7,6 +7,7 @@ use hps_lab::place;
 use hps_pipeline::memsys::{ContendedLine, Touch, TouchKind};
 use hps_sim_core::process::Process;
 use hps_sim_core::symbols::Symbols;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::text::{Align, Table, grouped};
@@ -17,7 +18,7 @@ const LINES: usize = 20;
 const SHOWN: (usize, usize) = (5, 8);
 
 /// A line that cores took from each other.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LineDocument {
     /// The address of its first byte.
     pub address: String,
@@ -34,7 +35,7 @@ pub struct LineDocument {
 }
 
 /// Requests of a core for a line that other cores held.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct CoreDocument {
     /// The core, from 0.
     pub number: u16,
@@ -49,7 +50,7 @@ pub struct CoreDocument {
 }
 
 /// The requests of an instruction on a core.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TouchDocument {
     /// The core, from 0.
     pub core: u16,

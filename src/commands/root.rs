@@ -6,6 +6,7 @@ use anyhow::Context;
 use hps_lab::root::{self, Lock, Order, RootError, SourceKind, lock_digest};
 
 use crate::cli::{RootCommand, RootMakeArgs};
+use crate::document::{Described, Format};
 use crate::text::{Align, Table, one_line, print};
 
 /// Most differences that are named.
@@ -122,4 +123,12 @@ fn check(folder: &Path) -> anyhow::Result<u8> {
     };
     print(&text)?;
     Ok(u8::from(!differences.is_empty()))
+}
+
+/// Format of a lock file, which says itself.
+const FORMAT: Format = Format::new("hps-root", 1);
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<Lock>(&["root show"])
 }

@@ -16,6 +16,7 @@ use indicatif::ProgressBar;
 
 use crate::cli::{CoreKind, Size, SweepArgs};
 use crate::commands::cluster::parts;
+use crate::document::{Described, Format};
 use crate::text::print;
 use crate::{program, progress};
 
@@ -299,4 +300,12 @@ fn command_line(args: &SweepArgs) -> String {
 /// which they do not.
 fn notes(rows: &[Row]) -> Vec<String> {
     hps_experiments::findings(rows)
+}
+
+/// Format of the rows of a sweep.
+const FORMAT: Format = Format::new("hps-sweep", 1);
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<Vec<Row>>(&["sweep"])
 }

@@ -11,6 +11,7 @@ mod cores;
 mod counters;
 mod dcpi_objects;
 mod descriptors;
+mod documents;
 mod dynamic;
 mod files;
 mod hostile;

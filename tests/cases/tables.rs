@@ -7,19 +7,12 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use serde_json::{Value, json};
 
-use crate::support::json_schema::errors;
+use crate::support::json_schema::{errors, expect_valid, schema};
 use crate::support::{Hps, exit_with, write_text};
 
 /// A sweep of four points that times two of them.
 const SWEEP: &str = "(programs: [], own_programs: [(path: \"ok\")], profiles: [method, call_pair], bursts: [1], \
                      one_in: [10, 100])";
-
-/// The JSON Schema of a table that the documents have.
-fn schema(table: &str) -> Value {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats/schemas");
-    let text = fs::read_to_string(folder.join(format!("{table}.schema.json"))).expect(table);
-    serde_json::from_str(&text).expect("JSON")
-}
 
 fn json(file: &str) -> Value {
     let text = fs::read_to_string(file).unwrap_or_else(|e| panic!("{file}: {e}"));
@@ -29,8 +22,7 @@ fn json(file: &str) -> Value {
 /// Refuses a JSON document that does not obey the schema of a table; gives its rows.
 #[track_caller]
 fn valid_rows(table: &str, document: &Value) -> Vec<Value> {
-    let found = errors(&schema(table), document, "");
-    assert!(found.is_empty(), "{table}: {found:#?}");
+    expect_valid(table, document);
     document["rows"].as_array().expect("rows").clone()
 }
 
@@ -196,6 +188,19 @@ fn measurements_of_a_leaderboard_are_tables() {
     let csv = fs::read_to_string(hps.path("hps-measurements.csv")).expect("CSV");
     assert_eq!(sorted_lines(&csv), sorted_lines(&beside));
     assert!(converted(&hps, &store, "figure7", "hps-figure7").is_empty());
+    let board = converted(&hps, &store, "board", "hps-board");
+    assert_eq!(board.len(), 1);
+    assert_eq!(board[0]["profiler"], "nci");
+    assert_eq!(board[0]["form"], "watching");
+    let measured =
+        |row: &&Value| row["measure"] == "error_ratio" && row["setting"] == "instruction";
+    let measured = rows.iter().find(measured).expect("an error");
+    assert_eq!(board[0]["instruction_error"], measured["value"]);
+    // Nothing is charged.
+    assert_eq!(board[0]["overhead"], Value::Null);
+    let beside = fs::read_to_string(hps.path("board/board.csv")).expect("CSV");
+    let csv = fs::read_to_string(hps.path("hps-board.csv")).expect("CSV");
+    assert_eq!(csv, beside);
 }
 
 #[test]
@@ -258,6 +263,42 @@ fn functions_instructions_and_members_of_a_profile_are_tables() {
     for row in &instructions {
         assert_eq!(row["function"], functions[0]["name"]);
     }
+    for row in &instructions {
+        // The program is one object, which lies where its file says.
+        assert_eq!(row["offset"], row["pc"]);
+        assert!(
+            row["object"]
+                .as_str()
+                .is_some_and(|object| object.ends_with("ok")),
+            "{row}"
+        );
+        assert_eq!(row["process"], 1);
+    }
+    // The command itself writes these rows, also with the profiles of all processes.
+    hps.run(&["profile", "--table", "t.parquet", "./ok"])
+        .expect_code(0);
+    expect_parquet(&hps.path("t.parquet"), "hps-instructions", &instructions);
+    let all = [
+        "profile",
+        "--process",
+        "all",
+        "--json=all.json",
+        "--table",
+        "all-table.json",
+        "./ok",
+    ];
+    hps.run(&all).expect_code(0);
+    assert_eq!(
+        sorted_rows(&hps.path("all-table.json")),
+        sorted(instructions.clone())
+    );
+    let of_all = converted(
+        &hps,
+        &hps.path("all.json"),
+        "instructions",
+        "hps-instructions",
+    );
+    assert_eq!(sorted(of_all), sorted(instructions.clone()));
     let members = converted(
         &hps,
         &hps.path("kept/instruction.json"),

@@ -6,6 +6,7 @@ mod left_out;
 
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 pub use left_out::left_out;
@@ -64,11 +65,48 @@ impl Hps {
             .stdin(Stdio::null())
             .output()
             .expect("the command runs");
-        Run {
+        let run = Run {
             code: output.status.code().expect("an exit code"),
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        };
+        self.expect_valid_json(args, &run);
+        run
+    }
+
+    /// Refuses results as JSON that do not obey the schema of their format.
+    fn expect_valid_json(&self, args: &[&str], run: &Run) {
+        let bytes = match args.iter().find_map(|arg| arg.strip_prefix("--json")) {
+            Some("") => run.stdout.clone(),
+            Some(file) => {
+                let file = self.folder.path().join(&file[1..]);
+                match file.is_file() {
+                    true => std::fs::read(file).expect("JSON"),
+                    false => Vec::new(),
+                }
+            }
+            None => return,
+        };
+        // A command that was refused has no results.
+        let Ok(document) = serde_json::from_slice::<Value>(&bytes) else {
+            return;
+        };
+        let format = document["format"]
+            .as_str()
+            .unwrap_or_else(|| format_of_list(args));
+        json_schema::expect_valid(format, &document);
+    }
+}
+
+/// The format of a list, which names none, by the words of its command.
+fn format_of_list(args: &[&str]) -> &'static str {
+    match (args[0], args.contains(&"--suite")) {
+        ("sweep", _) => "hps-sweep",
+        ("programs", true) => "hps-suite",
+        ("programs", false) => "hps-programs",
+        // The last is a name of earlier versions.
+        ("leaderboard" | "profilers", _) => "hps-profilers",
+        _ => panic!("{args:?}: the JSON names no format"),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hps_profile::{ProfileKind, Summary, summarize};
 use hps_profilers::views::Level;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pairs::{Pair, pairs};
@@ -11,7 +12,7 @@ use super::{BIAS, COLLECTED, COSTLY, PASSIVE, profilers};
 use crate::measurement::{Measurement, UnitRecord};
 
 /// A mean over programs with its spread; of one program its own number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Mean {
     /// The mean.
     pub mean: f64,
@@ -46,7 +47,7 @@ pub fn in_percent(mean: Option<&Mean>) -> String {
 }
 
 /// Measurements of a profiler, for one program or as means over programs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
     /// Errors (`1 - overlap`) by level: `instruction`, `block`, `line`, `function`, `event-stack`; of a profiler that
     /// costs cycles its sampling error under the name of its kind of profile.
@@ -66,7 +67,7 @@ pub struct Figures {
 }
 
 /// How a profiler of the board was run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     /// The profiler watched only.
@@ -78,7 +79,7 @@ pub enum Form {
 }
 
 /// A profiler of the board.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
     /// Name of the profiler.
     pub name: String,
@@ -104,7 +105,7 @@ pub struct Entry {
 }
 
 /// The leaderboard of one instruction set on one machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Board {
     /// Instruction set.
     pub isa: String,

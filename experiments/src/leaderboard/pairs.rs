@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::board::{Entry, Form, LEVELS};
@@ -17,7 +18,7 @@ use crate::measurement::Measurement;
 pub(super) const PHASE_ERROR: &str = "phase_error_ratio";
 
 /// Two profilers that follow one another in the order of their errors.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Pair {
     /// How both were run.
     pub form: Form,

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use hps_profilers::registry::{PROFILERS, Profiler};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::contender::Contender;
 use super::{Leaderboard, costly, observers, rings, shadows};
 
 /// A profiler of the leaderboard.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub struct ProfilerInfo {
     /// Name on the command line and in results.
     pub name: &'static str,
@@ -34,7 +35,7 @@ impl std::fmt::Debug for ProfilerInfo {
 }
 
 /// Cost of a profiler to the program that it profiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
     /// Nothing is charged: it watches.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hps_profile::{Profile, overlap_without_cut};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Times;
@@ -21,7 +22,7 @@ pub struct Pipeline {
 }
 
 /// Where the simulated executable comes from, which decides how exactly calls can agree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Built from the same sources without inlining, as the native one was.
@@ -33,7 +34,7 @@ pub enum Origin {
 }
 
 /// How often a function was called on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CallDifference {
     /// The function.
     pub function: String,
@@ -44,7 +45,7 @@ pub struct CallDifference {
 }
 
 /// Calls, function by function.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CallComparison {
     /// Functions entered natively.
     pub functions: usize,
@@ -62,7 +63,7 @@ pub struct CallComparison {
 
 /// Overlaps of the native profile of time with what the simulation measures, 0 to 1: the sum over
 /// functions of the smaller share.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct TimeComparison {
     /// With cycles by function of the program instrumented as it is natively: the comparable
     /// measure. Both are time, and the hooks take theirs on both sides.
@@ -82,7 +83,7 @@ pub struct TimeComparison {
 }
 
 /// One function on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FunctionRow {
     /// The function.
     pub function: String,
@@ -107,7 +108,7 @@ pub struct FunctionRow {
 }
 
 /// Everything about one program.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The program.
     pub program: String,

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hps_profile::{Profile, overlap_without_cut};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Calls by the names of caller and callee; what begins a thread has an empty name.
 pub type Edges = BTreeMap<(String, String), u64>;
 
 /// How often a caller called a callee on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EdgeDifference {
     /// The caller.
     pub caller: String,
@@ -22,7 +23,7 @@ pub struct EdgeDifference {
 }
 
 /// Two complete call graphs over the functions that were entered natively.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GraphComparison {
     /// Edges of either.
     pub edges: usize,

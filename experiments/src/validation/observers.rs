@@ -12,6 +12,7 @@ use hps_shim::analysis::{Analysis, Analyzer, Depth};
 use hps_shim::distribution::DistributionResult;
 use hps_shim::rates::RateSpec;
 use hps_shim::sample::{MAX_COUNTERS, Sample};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::graph::{Edges, profile};
@@ -37,7 +38,7 @@ pub struct NativeCollector {
 }
 
 /// How far the samples of an observer are apart.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ObservedTimes {
     /// Samples.
     pub samples: u64,
@@ -64,7 +65,7 @@ impl ObservedTimes {
 }
 
 /// Periods and gaps of both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PeriodComparison {
     /// Natively.
     pub native: ObservedTimes,
@@ -73,7 +74,7 @@ pub struct PeriodComparison {
 }
 
 /// Accuracy and cost of a collector of calls on one side.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CollectorSide {
     /// Cost of writing when nobody reads, as a share of the time alone.
     pub written: f64,
@@ -92,7 +93,7 @@ pub struct CollectorSide {
 }
 
 /// A collector of calls on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CollectorComparison {
     /// Name of the collector.
     pub name: String,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use hps_sim_core::host;
 use hps_workloads::sha256_hex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::{inside, write_anew};
@@ -19,7 +20,7 @@ const LONGEST: u64 = 16 << 20;
 
 /// Lock file: sources and packages of a root. Equal packages in equal versions of the lab give equal lock files: nothing
 /// in it depends on the host, the mirror or the date of making.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
     /// `hps-root`.
@@ -47,7 +48,7 @@ pub struct Lock {
 }
 
 /// Sources of a root's files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceKind {
     /// Packages of Debian.
@@ -59,7 +60,7 @@ pub enum SourceKind {
 }
 
 /// A package of Debian.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Package {
     /// Name of the package.

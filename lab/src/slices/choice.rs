@@ -1,6 +1,7 @@
 //! Which slices of a run are timed, and what they stand for.
 
 use hps_sim_core::random::Random;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smartcore::cluster::kmeans::{KMeans, KMeansParameters};
 use smartcore::linalg::basic::matrix::DenseMatrix;
@@ -8,7 +9,7 @@ use smartcore::linalg::basic::matrix::DenseMatrix;
 use super::blocks::{BlockVector, BlockVectors, DIMENSIONS};
 
 /// Ways to choose slices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// SimPoint: clusters of slices by the code that they are in, and of each the slice in its middle.
@@ -21,7 +22,7 @@ pub enum Method {
 }
 
 /// Slices that stand for a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Choice {
     /// How they were chosen; `None`: a file says them.
     pub method: Option<Method>,
@@ -34,7 +35,7 @@ pub struct Choice {
 }
 
 /// A slice that stands for others.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Chosen {
     /// Its number, from 0 on.
     pub slice: u64,

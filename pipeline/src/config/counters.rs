@@ -1,5 +1,6 @@
 //! The counters that programs read.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::node::{config_section, leaf};
@@ -21,7 +22,7 @@ config_section! {
 }
 
 /// Events by name, in the order of their counters.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SelectedEvents(pub Vec<String>);
 

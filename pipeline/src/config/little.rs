@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::branch::BranchConfig;
@@ -55,7 +56,7 @@ config_section! {
 }
 
 /// The description of the little cores of a chip, if it has one. A file gives what differs from the other cores.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct LittleConfig(pub Option<Box<CoreConfig>>);
 

@@ -194,7 +194,9 @@ macro_rules! config_section {
         }
     ) => {
         $(#[doc = $section_doc])+
-        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(
+            Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         #[serde(default, deny_unknown_fields)]
         pub struct $name {
             $(
@@ -266,7 +268,9 @@ macro_rules! config_enum {
         }
     ) => {
         $(#[doc = $enum_doc])+
-        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(
+            Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         pub enum $name {
             $( $(#[doc = $doc])+ $variant $(($payload))?, )+
         }

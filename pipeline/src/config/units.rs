@@ -2,11 +2,12 @@
 
 use super::node::{KeyDoc, Node, Place, config_section, document_value, print_value};
 use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Numbers by name: units in each pool, cycles of single operations.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Named(pub BTreeMap<String, u32>);
 

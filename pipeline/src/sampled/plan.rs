@@ -2,10 +2,11 @@
 
 use hps_sim_core::memory::MemoryError;
 use hps_sim_core::random::Random;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where and how long units are, in instructions of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SamplingPlan {
     /// From the beginning of a period with a unit to that of the next.

@@ -11,7 +11,7 @@ use super::{shim_measured, shim_observed};
 use crate::PlotError;
 use crate::figure::Figure;
 use crate::html::escape;
-use crate::page::{foot, head};
+use crate::page::{self, foot, head};
 use crate::report::write_whole;
 
 /// A picture with the name of its files.
@@ -102,16 +102,11 @@ fn page(result: &Value, title: &str, summary: &str, figures: &[ShimFigure]) -> S
     }
     let _ = writeln!(
         html,
-        "<pre>{}</pre>\n<div class=\"figures\">",
+        "<pre tabindex=\"0\">{}</pre>\n<div class=\"figures\">",
         escape(summary)
     );
     for figure in figures {
-        let _ = writeln!(
-            html,
-            "<figure>{}<figcaption>figures/{}.svg, .png</figcaption></figure>",
-            figure.figure.svg(),
-            escape(&figure.name)
-        );
+        html += &page::figure(&figure.name, figure.figure.svg());
     }
     let version = escape(text(result, "version"));
     let _ = writeln!(

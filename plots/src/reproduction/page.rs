@@ -91,12 +91,7 @@ fn write_chapter(page: &mut String, chapter: &Chapter) {
     if !chapter.figures.is_empty() {
         *page += "<div class=\"figures\">\n";
         for (name, figure) in &chapter.figures {
-            let name = escape(name);
-            let _ = write!(
-                page,
-                "<figure>\n{}<figcaption>figures/{name}.svg, .png</figcaption>\n</figure>\n",
-                figure.svg()
-            );
+            *page += &page::figure(name, figure.svg());
         }
         *page += "</div>\n";
     }
@@ -162,14 +157,14 @@ fn write_conditions(page: &mut String, conditions: &Conditions, info: &ReportInf
     if !info.machine_text.is_empty() {
         let _ = writeln!(
             page,
-            "<details><summary>The machine in full</summary>\n<pre>{}</pre></details>",
+            "<details><summary>The machine in full</summary>\n<pre tabindex=\"0\">{}</pre></details>",
             escape(&info.machine_text)
         );
     }
     let _ = writeln!(
         page,
         "<h3>Run it again</h3>\n<p>hps {}; the same command, programs and machine give the same numbers.</p>\n\
-         <pre>{}</pre>\n<p>{}</p>\n</section>",
+         <pre tabindex=\"0\">{}</pre>\n<p>{}</p>\n</section>",
         escape(&info.version),
         escape(&info.command),
         escape(words.files)

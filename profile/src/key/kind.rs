@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The name of a kind of profile, as the header of a file gives it: `method`, `instruction`.
 ///
 /// Any name can be held, so that a file of an unknown kind is refused by its name. The names that
 /// can be read are those of a [`KeyRegistry`](crate::KeyRegistry).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct KeyKind(Cow<'static, str>);
 
@@ -35,7 +38,9 @@ impl fmt::Display for KeyKind {
 
 /// The three kinds of profiles that HPS's productions collect. Named in files as in the paper's
 /// section 4.3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ProfileKind {
     /// Hot method: weight by method, counted at calls and backward branches.

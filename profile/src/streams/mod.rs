@@ -34,6 +34,7 @@ mod state;
 mod tests;
 mod unique;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use background::BackgroundAnalyzer;
@@ -56,7 +57,7 @@ pub struct StreamProfile {
 }
 
 /// A trace and its analysis in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamSummary {
     /// References in the trace.
     pub trace_length: u64,

@@ -14,4 +14,4 @@ mod tree;
 mod walk;
 
 pub use profiles::Profiles;
-pub use session::{Mode, Request, Session};
+pub use session::{Mode, Monitor, Request, Session, Shadow};

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use hps_shim::ShimError;
 use hps_shim::stats::Estimate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::session::{Request, SessionError, wait};
 use crate::start::start;
 
 /// The program's times alone and with shadows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Overhead {
     /// Seconds from start to end, alone.
     pub alone_seconds: Estimate,

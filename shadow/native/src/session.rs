@@ -11,6 +11,7 @@ use hps_shadow::policy::CompiledPolicy;
 use hps_shim::ShimError;
 use hps_shim::session::IgnoreInterrupt;
 use hps_shim::symbols::Symbolizer;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::calls;
@@ -55,7 +56,7 @@ pub struct Request<'a> {
 }
 
 /// Why a shadow ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// The shadow gave no reason.
@@ -137,7 +138,7 @@ impl Ending {
 }
 
 /// A shadow that has ended.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Shadow {
     /// Why.
     pub ending: Ending,
@@ -177,7 +178,7 @@ impl Shadow {
 }
 
 /// Counts of the monitor.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct Monitor {
     /// Signals.
     pub signals: u64,

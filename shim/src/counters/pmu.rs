@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::HARDWARE;
@@ -78,7 +79,7 @@ impl Leaf10 {
 }
 
 /// The performance monitoring unit of some or all cores.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pmu {
     /// The kernel's name: `cpu`, `cpu_core`, `cpu_atom`, `armv8_pmuv3_0`, `armv8_cortex_a57`, …
     pub name: String,

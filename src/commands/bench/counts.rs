@@ -12,12 +12,14 @@ use hps_pipeline::core::CoreKind;
 use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::modes::Subject;
 use super::{geometric_mean, subjects};
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
+use crate::document::{Described, Format};
 use crate::text::{Align, Table};
 use crate::{host, progress};
 
@@ -39,32 +41,42 @@ const MODES: [(Mode, [u64; 2]); 6] = [
 ];
 
 /// Counts of host instructions, as the record has them.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Counts {
+    /// Version of the lab.
     version: String,
+    /// Machine of the timed modes.
     machine: String,
+    /// Input size.
     size: String,
+    /// Counts of each program.
     programs: Vec<Row>,
 }
 
 /// Host instructions for each instruction of one program.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct Row {
+    /// Name of the program.
     program: String,
     /// Instruction set. Records without it are of the default one.
     #[serde(default = "default_isa")]
     isa: String,
+    /// In functional runs.
     functional: f64,
+    /// In functional runs with samplers.
     samplers: f64,
+    /// In runs of the grid of samplers.
     grid: f64,
+    /// In timed runs.
     timed: f64,
-    /// Null where the machine has no instruction-driven core.
+    /// In runs timed by instruction; null where the machine has no instruction-driven core.
     #[serde(deserialize_with = "Option::deserialize")]
     instruction: Option<f64>,
     /// Instructions that this core dispatches for each of the program, wrong paths included. Older records do not
     /// have it.
     #[serde(default)]
     dispatched: Option<f64>,
+    /// In runs with sampled timing.
     sampled: f64,
 }
 
@@ -154,7 +166,7 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
         programs: rows?,
     };
     args.json.print_text(&counts.render(recorded.as_ref()))?;
-    json.write(&counts)?;
+    json.write(&FORMAT.of(&counts))?;
     match recorded {
         Some(recorded) => verdict(&counts, &recorded, args.compare.as_deref()),
         None => Ok(0),
@@ -360,6 +372,14 @@ impl Counts {
             self.size
         )
     }
+}
+
+/// Format of counts of host instructions.
+const FORMAT: Format = Format::new("hps-bench-counts", 1);
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<Counts>(&["dev bench --counts"])
 }
 
 #[cfg(test)]

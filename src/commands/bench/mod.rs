@@ -10,10 +10,12 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
+use crate::document::{Described, Format};
 use crate::{host, progress};
 use modes::{Qemu, Subject};
 
@@ -33,25 +35,32 @@ const MODES: [Mode; 8] = [
 type Seconds = [Option<f64>; MODES.len()];
 
 /// Measurements of `hps dev bench`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Bench {
-    format: &'static str,
+    /// Version of the lab.
     version: &'static str,
+    /// Input size.
     size: &'static str,
+    /// Machine of the timed modes.
     machine: String,
+    /// Runs of each mode, of which the fastest counts.
     runs: usize,
     /// Threads of the grid where it has several.
     threads: usize,
     /// Why the machine is not timed by instruction, if that was asked for.
     not_by_instruction: Option<String>,
+    /// Measurements of each instruction set.
     isas: Vec<OfIsa>,
 }
 
 /// Measurements with the images for one instruction set.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct OfIsa {
+    /// Instruction set.
     isa: &'static str,
+    /// Path of QEMU.
     qemu: Option<String>,
+    /// Measurements of each program.
     programs: Vec<Row>,
     /// Geometric means over the programs.
     geometric_mean: Means,
@@ -59,9 +68,11 @@ struct OfIsa {
 
 /// Measurements of one program. Speeds are in million instructions of the program a host second, on one thread unless
 /// the name says otherwise.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Row {
+    /// Name of the program.
     program: &'static str,
+    /// Instructions of the program.
     instructions: u64,
     /// Cycles on the machine, if it was timed.
     cycles: Option<u64>,
@@ -77,23 +88,39 @@ struct Row {
 }
 
 /// Speeds and QEMU's speed divided by that of each mode.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Means {
+    /// Speed of QEMU's user mode, in million instructions of the program a second.
     qemu_mips: Option<f64>,
+    /// Speed of functional runs, in million instructions of the program a second.
     functional_mips: Option<f64>,
+    /// Speed of functional runs with samplers, in million instructions of the program a second.
     samplers_mips: Option<f64>,
+    /// Speed of the grid of samplers, in million instructions of the program a second.
     grid_mips: Option<f64>,
+    /// Speed of the grid of samplers on several threads, in million instructions of the program a second.
     grid_threads_mips: Option<f64>,
+    /// Speed of timed runs, in million instructions of the program a second.
     timed_mips: Option<f64>,
+    /// Speed of runs timed by instruction, in million instructions of the program a second.
     instruction_mips: Option<f64>,
+    /// Speed of runs with sampled timing, in million instructions of the program a second.
     sampled_mips: Option<f64>,
+    /// Speed of QEMU's user mode by that of functional runs.
     qemu_per_functional: Option<f64>,
+    /// Speed of QEMU's user mode by that of functional runs with samplers.
     qemu_per_samplers: Option<f64>,
+    /// Speed of QEMU's user mode by that of the grid of samplers.
     qemu_per_grid: Option<f64>,
+    /// Speed of QEMU's user mode by that of the grid of samplers on several threads.
     qemu_per_grid_threads: Option<f64>,
+    /// Speed of QEMU's user mode by that of timed runs.
     qemu_per_timed: Option<f64>,
+    /// Speed of QEMU's user mode by that of runs timed by instruction.
     qemu_per_instruction: Option<f64>,
+    /// Speed of runs timed by instruction by that of timed runs.
     instruction_per_timed: Option<f64>,
+    /// Speed of runs with sampled timing by that of timed runs.
     sampled_per_timed: Option<f64>,
 }
 
@@ -140,7 +167,6 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
     bar.finish_and_clear();
 
     let bench = Bench {
-        format: "hps-bench",
         version: env!("CARGO_PKG_VERSION"),
         size: size.arg(),
         machine: machine.name,
@@ -157,7 +183,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
     };
     args.json
         .print_text(&bench.render(args.without.contains(&Mode::Qemu)))?;
-    json.write(&bench)?;
+    json.write(&FORMAT.of(&bench))?;
     Ok(0)
 }
 
@@ -370,6 +396,19 @@ fn geometric_mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
         .collect();
     let logarithms = logarithms.filter(|all| !all.is_empty())?;
     Some((logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
+}
+
+/// Format of measurements of speed.
+const FORMAT: Format = Format::new("hps-bench", 1);
+
+/// What the command writes as JSON.
+fn described() -> Described {
+    FORMAT.described::<Bench>(&["dev bench"])
+}
+
+/// What the commands write as JSON.
+pub fn all_described() -> Vec<Described> {
+    vec![described(), counts::described()]
 }
 
 #[cfg(test)]

@@ -10,15 +10,19 @@ use hps_experiments::paper_burst;
 use hps_pipeline::core::CoreKind;
 use hps_productions::SamplePoint;
 use hps_profile::{
-    Accuracy, Events, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
-    Unit, accuracy,
+    Accuracy, Events, Fraction, Profile, ProfileDocument, ProfileFile, ProfileHeader, ProfileKey,
+    ProfileKind, Unit, accuracy,
 };
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::os::Output;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::tables::TableDocument;
 use crate::cli::{self, CollectArgs, Kind};
 use crate::commands::timed_machine;
+use crate::document::{Described, Format};
 use crate::program;
 use crate::saved;
 use crate::text;
@@ -142,9 +146,9 @@ impl Report<'_> {
             "the exhaustive profile is empty: the program has no such events"
         );
         let overlap = accuracy(sampled, exact, Fraction::NINETY_PERCENT);
-        let listed = tables::json(tables, &|member| self.describe(member));
+        let listed = tables::documents(tables, &|member| self.describe(member));
         let document = self.document((sampled, exact), &overlap, (summary, listed))?;
-        self.args.json.write(&document)?;
+        self.args.json.write(&FORMAT.of(&document))?;
         let mut out = self.args.json.text();
         writeln!(
             out,
@@ -288,8 +292,8 @@ impl Report<'_> {
         &self,
         (sampled, exact): (&Profile<K>, &Profile<K>),
         overlap: &Accuracy,
-        (summary, tables): (&Value, Value),
-    ) -> anyhow::Result<Value> {
+        (summary, tables): (&Value, Vec<TableDocument>),
+    ) -> anyhow::Result<CollectedDocument> {
         let header = |what: &str| ProfileHeader {
             program: self.args.subject.program().to_string(),
             program_hash: self.image.hash.clone(),
@@ -316,18 +320,58 @@ impl Report<'_> {
             ProfileDocument::new(header(what), profile.clone()).write(&mut bytes)?;
             Ok(serde_json::from_slice(&bytes)?)
         };
-        Ok(json!({
-            "accuracy": {
-                "renormalized": overlap.renormalized,
-                "capped": overlap.capped,
-                "members_exact": overlap.members_exact,
-                "members_sampled": overlap.members_sampled,
+        Ok(CollectedDocument {
+            accuracy: AccuracyDocument {
+                renormalized: overlap.renormalized,
+                capped: overlap.capped,
+                members_exact: overlap.members_exact,
+                members_sampled: overlap.members_sampled,
             },
-            "cycles": self.collected.cycles.map(|c| c.0),
-            "baseline_cycles": self.collected.cycles.map(|c| c.1),
-            "sampled": document("sampled", sampled)?,
-            "exhaustive": document("exhaustive", exact)?,
-            "tables": tables,
-        }))
+            cycles: self.collected.cycles.map(|c| c.0),
+            baseline_cycles: self.collected.cycles.map(|c| c.1),
+            sampled: document("sampled", sampled)?,
+            exhaustive: document("exhaustive", exact)?,
+            tables,
+        })
     }
+}
+
+/// Format of what `hps collect` writes.
+pub const FORMAT: Format = Format::new("hps-collected", 1);
+
+/// A profile that HPS collected, beside the exhaustive one.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CollectedDocument {
+    /// How well both agree.
+    accuracy: AccuracyDocument,
+    /// Cycles with the profile collected; null in a functional run.
+    cycles: Option<u64>,
+    /// Cycles of the program without DISE; null in a functional run.
+    baseline_cycles: Option<u64>,
+    /// The sampled profile, as a profile file.
+    #[schemars(with = "ProfileFile")]
+    sampled: Value,
+    /// The exhaustive profile, as a profile file.
+    #[schemars(with = "ProfileFile")]
+    exhaustive: Value,
+    /// Tables of contexts or threads, where there are several.
+    tables: Vec<TableDocument>,
+}
+
+/// Agreement of two profiles.
+#[derive(Debug, Serialize, JsonSchema)]
+struct AccuracyDocument {
+    /// Overlap of the members that make up 90% of each profile, shares within the cut set.
+    renormalized: f64,
+    /// Overlap of the cut members by their shares of the whole profile.
+    capped: f64,
+    /// Members of the exhaustive profile after the cut.
+    members_exact: usize,
+    /// Members of the sampled profile after the cut.
+    members_sampled: usize,
+}
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<CollectedDocument>(&["collect"])
 }

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use hps_productions::{Tables, TablesOf};
 use hps_profile::{Profile, ProfileKey};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::cli::{CollectArgs, TablesKind};
 
@@ -54,17 +55,39 @@ pub(super) fn print<K: ProfileKey>(
     Ok(())
 }
 
-/// The tables as JSON: weight and heaviest members of each.
-pub(super) fn json<K: ProfileKey>(
+/// A table that handlers have written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct TableDocument {
+    /// The context or thread that the table is of.
+    table_of: String,
+    /// Sum of all weights.
+    weight: u64,
+    /// Members, the heaviest first.
+    members: Vec<MemberDocument>,
+}
+
+/// A member of a table.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MemberDocument {
+    /// Name of the member.
+    member: String,
+    /// Weight of the member.
+    weight: u64,
+}
+
+/// The tables as JSON.
+pub(super) fn documents<K: ProfileKey>(
     tables: &[(String, Profile<K>)],
     name: &dyn Fn(&K) -> String,
-) -> Value {
-    let table = |(owner, profile): &(String, Profile<K>)| {
-        let listing = profile.listing();
-        let member =
-            |(member, weight): &(&K, u64)| json!({ "member": name(member), "weight": weight });
-        let members: Vec<Value> = listing.iter().map(member).collect();
-        json!({ "table_of": owner, "weight": profile.total(), "members": members })
+) -> Vec<TableDocument> {
+    let member = |(member, weight): (&K, u64)| MemberDocument {
+        member: name(member),
+        weight,
+    };
+    let table = |(owner, profile): &(String, Profile<K>)| TableDocument {
+        table_of: owner.clone(),
+        weight: profile.total(),
+        members: profile.listing().into_iter().map(member).collect(),
     };
     tables.iter().map(table).collect()
 }

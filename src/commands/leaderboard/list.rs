@@ -1,8 +1,9 @@
 //! `hps leaderboard --list`: the profilers that are registered.
 
-use hps_experiments::leaderboard::{self, Cost};
+use hps_experiments::leaderboard::{self, Cost, ProfilerInfo};
 
 use super::args::LeaderboardArgs;
+use crate::document::{Described, Format};
 use crate::text::{Align, Table};
 
 /// Prints the profilers, or writes them as JSON.
@@ -38,4 +39,12 @@ pub fn list(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     args.json
         .print_text(&format!("{}\n{native}\n", table.render()))?;
     Ok(0)
+}
+
+/// Format of the list of profilers.
+const FORMAT: Format = Format::new("hps-profilers", 1);
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<Vec<ProfilerInfo>>(&["leaderboard --list"])
 }

@@ -15,12 +15,31 @@ use hps_lab::host::shell_word;
 use hps_plots::{ReportFiles, ReportInfo};
 use hps_sim_core::image::Isa;
 use hps_workloads::clang::Clang;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use self::args::{BoardKind, LeaderboardArgs};
 use super::cluster::parts;
 use super::{INSTRUCTION_CORE_NOTE, timed_machine};
 use crate::cli::{CoreKind, Size};
+use crate::document::{Described, Format};
 use crate::progress;
+
+/// Format of a leaderboard.
+pub const FORMAT: Format = Format::new("hps-leaderboard", 1);
+
+/// All profilers by accuracy and cost.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LeaderboardDocument<'a> {
+    /// Version of the lab.
+    version: &'a str,
+    /// The command that makes the same numbers again.
+    command: String,
+    /// A board for each instruction set and machine.
+    boards: &'a [Board],
+    /// Worth of profiles to a compiler; empty without `--compile`.
+    compiled: &'a [Worth],
+}
 
 /// Measures what is missing and prints the board; the exit code is 1 if anything failed.
 pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
@@ -81,6 +100,14 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     let files = hps_plots::write_leaderboard(&args.out, &records, args.budget, &info)?;
     args.table.write(&frames::measurements(&records))?;
     let boards = leaderboard::board(&records, args.budget);
+    let file = args.out.join("board.csv");
+    let refusal = || {
+        format!(
+            "{}: cannot be written; choose another folder with --out",
+            file.display()
+        )
+    };
+    std::fs::write(&file, frames::board(&boards).to_csv()?).with_context(refusal)?;
     let worths = compiled::worth(&records);
     show(args, &boards, &worths, &files)?;
     Ok(code)
@@ -105,11 +132,11 @@ fn show(
     worths: &[Worth],
     files: &ReportFiles,
 ) -> anyhow::Result<()> {
-    args.json.write(&serde_json::json!({
-        "version": hps_experiments::VERSION,
-        "command": command(args),
-        "boards": boards,
-        "compiled": worths,
+    args.json.write(&FORMAT.of(&LeaderboardDocument {
+        version: hps_experiments::VERSION,
+        command: command(args),
+        boards,
+        compiled: worths,
     }))?;
     let mut out = String::new();
     for board in boards {
@@ -213,4 +240,14 @@ fn command(args: &LeaderboardArgs) -> String {
         words.extend(args.arguments.iter().map(|word| shell_word(word)));
     }
     words.join(" ")
+}
+
+/// What the command writes as JSON.
+fn described() -> Described {
+    FORMAT.described::<LeaderboardDocument<'_>>(&["leaderboard"])
+}
+
+/// What the commands write as JSON.
+pub fn all_described() -> Vec<Described> {
+    vec![described(), list::described()]
 }

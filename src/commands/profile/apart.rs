@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::bail;
-use hps_lab::{Lab, Program, Timed, Truth, VERSION};
+use hps_lab::{Lab, Program, Timed, Truth};
 use hps_profilers::views::{
     Function, FunctionMap, FunctionTime, InstructionTime, Named, Stack, functions, instructions,
     objects,
@@ -15,14 +15,23 @@ use hps_profilers::{Detail, ExactProfile};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::symbols::Symbols;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::exact::{self, Shown, mostly};
+use super::interpreted::SharedDocument;
+use super::json::{ExactDocument, RunDocument, StackDocument};
 use super::{export, interpreted, json, save, tables};
 use crate::cli::{FrameKind, ProfileArgs};
-use crate::commands::contention;
+use crate::commands::contention::{self, LineDocument};
+use crate::commands::results::profiles;
+use crate::document::{Described, Document, Format};
 use crate::export::Export;
 use crate::text::{Align, Table, grouped};
+
+/// Format of the exact profiles of a run's programs.
+pub const FORMAT: Format = Format::new("hps-exact-profiles", 1);
 
 /// A program of the run, by its number.
 struct Part {
@@ -100,6 +109,7 @@ pub(super) fn profile(
     let units = truth.exact.units_per_cycle;
     interpreted::print_together(&executed, (args.top, cycles, units), &mut out)?;
     write!(out, "{}", contention::table(&contended, "--json"))?;
+    let is_document = args.json.json.is_some() || args.table.is_given();
     let mut documents = Vec::new();
     for part in &mut parts {
         // What is shown is of the truth: its profile changes places with that of the program meanwhile.
@@ -115,29 +125,29 @@ pub(super) fn profile(
         let most = args.top.min(part.times.len());
         tables::function_table(&shown, &part.times[..most], part.times.len(), &mut out)?;
         exact::notes(&shown, &mut out)?;
-        if args.json.json.is_some() {
-            documents.push(json!({
-                "number": part.number,
-                "pid": part.pid,
-                "file": part.image.name,
-                "profile": json::document(&shown, &part.times, (&[], &[])),
-            }));
+        if is_document {
+            let profile = json::document(&shown, &part.times, (&[], &[]));
+            documents.push(ProgramDocument {
+                number: part.number,
+                pid: part.pid,
+                file: part.image.name.clone(),
+                profile: serde_json::to_value(json::FORMAT.of(&profile))?,
+            });
         }
         if let Some(folder) = &args.out {
             save::write(&shown, &folder.join(part.number.to_string()))?;
         }
         std::mem::swap(&mut truth.exact, &mut part.exact);
     }
-    if args.json.json.is_some() {
-        let mut document = head_document(&truth, &parts, &places);
-        document["programs"] = json!(documents);
-        if !executed.is_empty() {
-            document["interpreted_functions"] = interpreted::together_document(&executed);
-        }
-        if !contended.is_empty() {
-            document["contended_lines"] = json!(contended);
-        }
-        args.json.write(&document)?;
+    if is_document {
+        let document = TogetherDocument {
+            interpreted_functions: interpreted::together_document(&executed),
+            contended_lines: &contended,
+            ..document(&truth, &parts, &places, documents)
+        };
+        args.json.write(&FORMAT.of(&document))?;
+        args.table
+            .write(&profiles::instructions(&serde_json::to_value(&document)?))?;
     }
     let named: Vec<Named<'_>> = parts.iter().map(named).collect();
     export::write_programs((args, &truth), &named, exports)?;
@@ -326,48 +336,107 @@ pub(super) fn numbers(programs: &[u32]) -> String {
     text
 }
 
+/// Exact profiles of all programs of a run, together and apart. Times are in equal parts of a cycle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TogetherDocument<'a> {
+    #[serde(flatten)]
+    run: RunDocument<'a>,
+    /// Cycles with an owner, of all programs.
+    cycles: u64,
+    /// Cycles of contexts without a thread.
+    idle_cycles: u64,
+    /// Parts of a cycle: units by them are cycles.
+    units_per_cycle: u64,
+    /// Objects of all programs, by path, most time first.
+    objects: Vec<SharedObject<'a>>,
+    /// Functions of all programs, by path and name, most time first.
+    functions: Vec<SharedFunction<'a>>,
+    /// Each program.
+    programs: Vec<ProgramDocument>,
+    /// Functions that interpreters of all programs executed; only where one was read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    interpreted_functions: Vec<SharedDocument<'a>>,
+    /// The lines that cores took from each other; only where they did.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    contended_lines: &'a [LineDocument],
+}
+
+/// A program of the run.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProgramDocument {
+    /// Number of the program, as `--process` takes it.
+    number: u32,
+    /// Number of its process.
+    pid: u32,
+    /// Path of its file.
+    file: String,
+    /// The exact profile, as `--process NUMBER` writes it, without `contended_lines`.
+    #[schemars(with = "Document<'static, ExactDocument<'static>>")]
+    profile: Value,
+}
+
+/// A function of all programs.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SharedFunction<'a> {
+    /// Name of the function; of one that no symbol names its offset in the object.
+    name: &'a str,
+    /// Path of the object that holds it, as programs see it.
+    object: Option<&'a str>,
+    /// Instructions that committed in it.
+    instructions: u64,
+    /// Numbers of the programs that have spent time in it.
+    in_programs: &'a [u32],
+    /// Its own time.
+    own: StackDocument,
+}
+
+/// An object of all programs.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SharedObject<'a> {
+    /// Path of the object, as programs see it; null: code outside of all files.
+    name: Option<&'a str>,
+    /// Instructions that committed in it.
+    instructions: u64,
+    /// Numbers of the programs that have spent time in it.
+    in_programs: &'a [u32],
+    /// Its own time.
+    own: StackDocument,
+}
+
 /// The run, and functions and objects of all programs.
-fn head_document(
-    truth: &Truth<NoEditor>,
+fn document<'a>(
+    truth: &'a Truth<NoEditor>,
     parts: &[Part],
-    [by_function, by_object]: &[Vec<(Place, Shared)>; 2],
-) -> Value {
-    let from = &truth.ran.provenance;
-    let machine = from.machine.as_ref();
-    let functions = by_function.iter().map(|((object, name), shared)| {
-        json!({
-            "name": name,
-            "object": object,
-            "instructions": shared.instructions,
-            "in_programs": shared.programs,
-            "own": json::stack(&shared.stack),
-        })
-    });
-    let objects = by_object.iter().map(|((object, _), shared)| {
-        json!({
-            "name": object,
-            "instructions": shared.instructions,
-            "in_programs": shared.programs,
-            "own": json::stack(&shared.stack),
-        })
-    });
-    json!({
-        "format": "hps-exact-profiles",
-        "format_version": 1,
-        "version": VERSION,
-        "program": from.program,
-        "arguments": from.args,
-        "program_hash": from.program_hash,
-        "root_hash": from.root_hash,
-        "isa": from.isa.name(),
-        "seed": from.seed,
-        "machine": machine.map(|m| &m.config.name),
-        "machine_fingerprint": machine.map(|m| &m.fingerprint),
-        "core_driven_by": machine.map(|m| m.core.name()),
-        "cycles": parts.iter().map(|part| part.exact.cycles).sum::<u64>(),
-        "idle_cycles": truth.exact.idle_cycles,
-        "units_per_cycle": truth.exact.units_per_cycle,
-        "objects": objects.collect::<Vec<_>>(),
-        "functions": functions.collect::<Vec<_>>(),
-    })
+    [by_function, by_object]: &'a [Vec<(Place, Shared)>; 2],
+    programs: Vec<ProgramDocument>,
+) -> TogetherDocument<'a> {
+    let function = |((object, name), shared): &'a (Place, Shared)| SharedFunction {
+        name,
+        object: object.as_deref(),
+        instructions: shared.instructions,
+        in_programs: &shared.programs,
+        own: StackDocument::new(&shared.stack),
+    };
+    let object = |((name, _), shared): &'a (Place, Shared)| SharedObject {
+        name: name.as_deref(),
+        instructions: shared.instructions,
+        in_programs: &shared.programs,
+        own: StackDocument::new(&shared.stack),
+    };
+    TogetherDocument {
+        run: RunDocument::new(&truth.ran.provenance),
+        cycles: parts.iter().map(|part| part.exact.cycles).sum(),
+        idle_cycles: truth.exact.idle_cycles,
+        units_per_cycle: truth.exact.units_per_cycle,
+        objects: by_object.iter().map(object).collect(),
+        functions: by_function.iter().map(function).collect(),
+        programs,
+        interpreted_functions: Vec::new(),
+        contended_lines: &[],
+    }
+}
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<TogetherDocument<'_>>(&["profile --process all"])
 }

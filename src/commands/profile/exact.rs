@@ -23,6 +23,7 @@ use hps_sim_core::symbols::Symbols;
 use super::charged::{self, Charged};
 use super::{annotate, apart, export, json, save, sliced, tables, timeline};
 use crate::cli::{FrameKind, ProfileArgs};
+use crate::commands::results::profiles;
 use crate::commands::{contention, timed_machine};
 use crate::program;
 use crate::slices::SlicesDocument;
@@ -99,6 +100,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     guest.stdin = program::repeated_stdin(&args.subject)?;
     // The command prints the profile. The program's output is discarded.
     guest.stdout = Output::Discard;
+    args.table.check()?;
     let periods = periods(args, &profilers)?;
     let samplers = profilers.iter().zip(&periods);
     let samplers = samplers.map(|(profiler, &period)| ((profiler.policy)(), period));
@@ -192,9 +194,13 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     if let Run::Charged(charged) = &run {
         charged.print(&mut out)?;
     }
-    if args.json.json.is_some() {
+    if args.json.json.is_some() || args.table.is_given() {
         let document = json::document(&shown, &times, (&opinions, &contended));
-        args.json.write(&document)?;
+        args.json.write(&json::FORMAT.of(&document))?;
+        if args.table.is_given() {
+            let profile = serde_json::to_value(&document)?;
+            args.table.write(&profiles::instructions(&profile))?;
+        }
     }
     if let Some(folder) = &args.out {
         save::write(&shown, folder)?;

@@ -6,7 +6,8 @@ use hps_profilers::ExactProfile;
 use hps_profilers::views::{InterpretedLine, InterpretedTime, interpreted};
 use hps_sim_core::interpreted::{Function, Place};
 use rustc_hash::FxHashMap;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::apart::numbers;
 use super::exact::Shown;
@@ -195,53 +196,109 @@ pub(super) fn print_together(
     Ok(())
 }
 
+/// An interpreted function of all programs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct SharedDocument<'a> {
+    #[serde(flatten)]
+    function: FunctionDocument<'a>,
+    /// Numbers of the programs that have executed it.
+    in_programs: &'a [u32],
+}
+
 /// The interpreted functions of all programs.
-pub(super) fn together_document(all: &Together) -> Value {
-    let functions = all.iter().map(|(function, shared)| {
-        let mut value = function_document(function, &shared.time);
-        value["in_programs"] = json!(shared.programs);
-        value
+pub(super) fn together_document(all: &Together) -> Vec<SharedDocument<'_>> {
+    let functions = all.iter().map(|(function, shared)| SharedDocument {
+        function: FunctionDocument::new(function, &shared.time),
+        in_programs: &shared.programs,
     });
     functions.collect()
 }
 
-fn function_document(function: &Function, time: &InterpretedTime) -> Value {
-    json!({
-        "name": function.name,
-        "file": function.file,
-        "first_line": function.first_line,
-        "calls": time.calls,
-        "instructions": time.commits,
-        "own_units": time.own_units,
-        "inclusive_units": time.inclusive_units,
-    })
+/// What interpreters executed. Times are in equal parts of a cycle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct InterpretedDocument<'a> {
+    /// Name and version of each interpreter that was read.
+    interpreters: &'a [String],
+    /// Functions, by own time.
+    functions: Vec<FunctionDocument<'a>>,
+    /// Lines, by own time.
+    lines: Vec<InterpretedLineDocument<'a>>,
+    /// Sentences on interpreters that could not be read.
+    notes: &'a [String],
+}
+
+/// An interpreted function.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "InterpretedFunctionDocument")]
+struct FunctionDocument<'a> {
+    /// Qualified name.
+    name: &'a str,
+    /// Source file, as the program names it.
+    file: &'a str,
+    /// Line of its definition.
+    first_line: u32,
+    /// How often it was entered; a generator each time it goes on.
+    calls: u64,
+    /// Instructions that committed while it was the innermost one, those of native code included.
+    instructions: u64,
+    /// Units of these.
+    own_units: u64,
+    /// Units while it was on the stack, each once.
+    inclusive_units: u64,
+}
+
+impl<'a> FunctionDocument<'a> {
+    fn new(function: &'a Function, time: &InterpretedTime) -> Self {
+        FunctionDocument {
+            name: &function.name,
+            file: &function.file,
+            first_line: function.first_line,
+            calls: time.calls,
+            instructions: time.commits,
+            own_units: time.own_units,
+            inclusive_units: time.inclusive_units,
+        }
+    }
+}
+
+/// A line of an interpreted function.
+#[derive(Debug, Serialize, JsonSchema)]
+struct InterpretedLineDocument<'a> {
+    /// Name of the function.
+    function: &'a str,
+    /// Source file, as the program names it.
+    file: &'a str,
+    /// The line, if it is known.
+    line: Option<u32>,
+    /// Instructions that committed while it ran.
+    instructions: u64,
+    /// Units of these.
+    own_units: u64,
 }
 
 /// Interpreted functions and lines; `None` if the program has run no interpreter.
-pub(super) fn document(shown: &Shown<'_>) -> Option<Value> {
-    let exact = &shown.truth.exact;
-    let interpreters = &exact.interpreted.interpreters;
-    if interpreters.is_empty() && exact.interpreted.notes.is_empty() {
+pub(super) fn document<'a>(shown: &'a Shown<'a>) -> Option<InterpretedDocument<'a>> {
+    let found_in = &shown.truth.exact.interpreted;
+    if found_in.interpreters.is_empty() && found_in.notes.is_empty() {
         return None;
     }
     let (times, lines) = found(shown);
-    let functions = times
-        .iter()
-        .map(|time| function_document(function(shown, time.function), time));
-    let lines = lines.iter().map(|line| {
+    let of_function =
+        |time: &InterpretedTime| FunctionDocument::new(function(shown, time.function), time);
+    let of_line = |line: &InterpretedLine| {
         let function = function(shown, line.place.function);
-        json!({
-            "function": function.name,
-            "file": function.file,
-            "line": Some(line.place.line).filter(|line| *line != 0),
-            "instructions": line.commits,
-            "own_units": line.units,
-        })
-    });
-    Some(json!({
-        "interpreters": interpreters,
-        "functions": functions.collect::<Vec<_>>(),
-        "lines": lines.collect::<Vec<_>>(),
-        "notes": exact.interpreted.notes,
-    }))
+        InterpretedLineDocument {
+            function: &function.name,
+            file: &function.file,
+            line: Some(line.place.line).filter(|line| *line != 0),
+            instructions: line.commits,
+            own_units: line.units,
+        }
+    };
+    Some(InterpretedDocument {
+        interpreters: &found_in.interpreters,
+        functions: times.iter().map(of_function).collect(),
+        lines: lines.iter().map(of_line).collect(),
+        notes: &found_in.notes,
+    })
 }

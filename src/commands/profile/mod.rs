@@ -13,3 +13,10 @@ mod tables;
 mod timeline;
 
 pub use exact::profile;
+
+use crate::document::Described;
+
+/// What the commands write as JSON.
+pub fn all_described() -> Vec<Described> {
+    vec![json::described(), apart::described()]
+}

@@ -12,28 +12,36 @@ use hps_lab::{DEFAULT_ISA, Program, image_of};
 use hps_productions::ProgramStatistics;
 use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{ProgramsArgs, ProgramsCommand, Size};
+use crate::document::{Described, Format};
 use crate::text::{Align, Table, grouped, print};
 use crate::{host, progress};
 
 /// A program as it is listed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Listed {
+    /// Name of the program.
     name: &'static str,
+    /// The SPECint2000 program that it stands for.
     stands_for: &'static str,
+    /// Description in one line.
     description: &'static str,
+    /// Instruction set of the executable.
     isa: &'static str,
+    /// Size of the executable.
     image_bytes: usize,
-    /// With `--measure`.
+    /// Counts of a run; only with `--measure`.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Measured>,
 }
 
 /// Counts of a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Measured {
+    /// Input size.
     size: &'static str,
     #[serde(flatten)]
     statistics: ProgramStatistics,
@@ -191,4 +199,17 @@ fn extract(order: &str, isa: Isa) -> anyhow::Result<()> {
     })?;
     print(&format!("{file}: {} bytes, for {isa} Linux\n", image.len()))?;
     Ok(())
+}
+
+/// Format of the list of programs.
+const FORMAT: Format = Format::new("hps-programs", 1);
+
+/// What the command writes as JSON.
+fn described() -> Described {
+    FORMAT.described::<Vec<Listed>>(&["programs"])
+}
+
+/// What the commands write as JSON.
+pub fn all_described() -> Vec<Described> {
+    vec![described(), suite::described()]
 }

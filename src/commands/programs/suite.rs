@@ -6,24 +6,31 @@ use anyhow::bail;
 use hps_lab::Program;
 use hps_sim_core::image::Isa;
 use hps_workloads::suite::{self, Built, SuiteProgram};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Measured, measure, measured_table, workload_size};
 use crate::cli::ProgramsArgs;
+use crate::document::{Described, Format};
 use crate::progress;
 use crate::text::{Align, Table};
 
 /// A program of the suite as it is listed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Listed {
+    /// Name of the program.
     name: &'static str,
+    /// The SPECint2000 program that it stands for.
     stands_for: &'static str,
+    /// Description in one line.
     description: &'static str,
+    /// License of its sources.
     license: &'static str,
+    /// Instruction set of the executable.
     isa: &'static str,
     /// The executable and its command line, if it is built.
     built: Option<Built>,
-    /// With `--measure`.
+    /// Counts of a run; only with `--measure`.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Measured>,
 }
@@ -131,4 +138,12 @@ fn measure_all(args: &ProgramsArgs, all: &mut [Listed]) -> anyhow::Result<()> {
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Format of the list of real programs.
+const FORMAT: Format = Format::new("hps-suite", 1);
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<Vec<Listed>>(&["programs --suite"])
 }

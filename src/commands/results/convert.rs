@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use hps_experiments::{AnyStore, VERSION, figure7, frames, read_store};
+use hps_experiments::{AnyStore, VERSION, figure7, frames, leaderboard, read_store};
 use hps_frames::{Format, Frame};
 use hps_sim_core::host;
 
@@ -89,7 +89,12 @@ fn frames_of(file: &Path) -> anyhow::Result<Vec<Frame>> {
         }
         AnyStore::Units(store) => {
             let bars = figure7::bars(&store.records);
-            let frames = vec![frames::measurements(&store.records), frames::bars(&bars)];
+            let boards = leaderboard::board(&store.records, None);
+            let frames = vec![
+                frames::measurements(&store.records),
+                frames::bars(&bars),
+                frames::board(&boards),
+            ];
             (frames, store.warnings)
         }
     };

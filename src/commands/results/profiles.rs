@@ -16,8 +16,20 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The elements of a list of an exact profile.
+    /// The elements of a list of an exact profile, or of the profiles of all programs of a run.
     fn all(profile: &'a Value, list: &str) -> Vec<Place<'a>> {
+        match profile["programs"].as_array() {
+            None => Place::of_program(profile, list),
+            Some(programs) => {
+                let each = programs.iter();
+                each.flat_map(|one| Place::of_program(&one["profile"], list))
+                    .collect()
+            }
+        }
+    }
+
+    /// The elements of a list of the exact profile of one program.
+    fn of_program(profile: &'a Value, list: &str) -> Vec<Place<'a>> {
         let number = |key: &str| profile[key].as_f64().unwrap_or(1.0);
         let (units_per_cycle, cycles) = (number("units_per_cycle"), number("cycles"));
         let places = profile[list].as_array().map_or(&[][..], Vec::as_slice);
@@ -40,6 +52,16 @@ impl<'a> Place<'a> {
 
     fn program(&self) -> Option<&str> {
         self.profile.get("program")?.as_str()
+    }
+
+    /// The address that the object's file says.
+    fn offset(&self) -> Option<String> {
+        let name = self.text("object")?;
+        let objects = self.profile["objects"].as_array()?;
+        let object = objects.iter().find(|object| object["name"] == name)?;
+        let bias = number_of(object["load_bias"].as_str()?)?;
+        let address = number_of(self.text("pc")?)?;
+        Some(format!("{:#x}", address.wrapping_sub(bias)))
     }
 
     /// Units as cycles.
@@ -111,6 +133,16 @@ fn own_time<'a>() -> [Column<Place<'a>>; 6] {
     ]
 }
 
+/// The column of the program's number.
+fn process<'a>() -> Column<Place<'a>> {
+    count(
+        "process",
+        Unit::Number,
+        "number of the program in the run, as in `hps profile --process`",
+        |p| p.profile.get("process")?.as_u64(),
+    )
+}
+
 /// Functions of an exact profile, in its order.
 pub fn functions(profile: &Value) -> Frame {
     let mut columns: Vec<Column<Place<'_>>> = vec![
@@ -154,7 +186,8 @@ pub fn functions(profile: &Value) -> Frame {
         ),
     ];
     columns.extend(own_time());
-    let table = Table::new("hps-functions", 1, "a function that ran", columns);
+    columns.push(process());
+    let table = Table::new("hps-functions", 2, "a function that ran", columns);
     table.frame(&Place::all(profile, "functions"))
 }
 
@@ -195,7 +228,22 @@ pub fn instructions(profile: &Value) -> Frame {
         ),
     ];
     columns.extend(own_time());
-    let table = Table::new("hps-instructions", 1, "an instruction that ran", columns);
+    columns.extend([
+        process(),
+        text(
+            "object",
+            Unit::Text,
+            "path of the file that holds it, as the program sees it; missing in profiles of earlier versions",
+            |p| p.text("object"),
+        ),
+        made(
+            "offset",
+            Unit::Address,
+            "the address that this object's file says",
+            Place::offset,
+        ),
+    ]);
+    let table = Table::new("hps-instructions", 2, "an instruction that ran", columns);
     table.frame(&Place::all(profile, "static_instructions"))
 }
 
@@ -326,7 +374,7 @@ fn members<'a>(document: &'a Value) -> Frame {
 pub fn frames(bytes: &[u8]) -> anyhow::Result<Vec<Frame>> {
     let document: Value = serde_json::from_slice(bytes).context("is no JSON document")?;
     match (document["format"].as_str(), &document["format_version"]) {
-        (Some("hps-exact-profile"), version) if *version == json!(1) => {
+        (Some("hps-exact-profile" | "hps-exact-profiles"), version) if *version == json!(1) => {
             Ok(vec![functions(&document), instructions(&document)])
         }
         (Some("hps-profile"), _) => {

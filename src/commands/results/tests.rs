@@ -3,9 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory as _;
 use hps_frames::Schema;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
-use super::{file_name, profiles, schemas, text};
+use crate::cli::Cli;
+use crate::document::Format;
+
+use super::{documents, profiles, schema_files, schemas};
 
 fn formats() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats")
@@ -17,7 +24,8 @@ fn updates() -> bool {
 }
 
 /// Page that has the columns of a table.
-const PAGES: [(&str, &str); 11] = [
+const PAGES: [(&str, &str); 12] = [
+    ("hps-board", "leaderboard.md"),
     ("hps-dcpi-samples", "dcpi.md"),
     ("hps-shadow-simulation", "shadows.md"),
     ("hps-shim-simulation", "shim.md"),
@@ -81,11 +89,8 @@ fn pages_have_the_columns_of_the_declarations() {
 fn json_schemas_are_those_of_the_declarations() {
     let folder = formats().join("schemas");
     let mut expected: Vec<String> = Vec::new();
-    for schema in schemas() {
-        let (path, text) = (
-            folder.join(file_name(&schema)),
-            text(&schema).expect("JSON"),
-        );
+    for (name, text) in schema_files().expect("JSON") {
+        let path = folder.join(&name);
         if updates() {
             fs::create_dir_all(&folder).expect("made");
             fs::write(&path, &text).expect("written");
@@ -96,7 +101,7 @@ fn json_schemas_are_those_of_the_declarations() {
             "{}: UPDATE_DOCS=1 writes it anew",
             path.display()
         );
-        expected.push(file_name(&schema));
+        expected.push(name);
     }
     let entries = fs::read_dir(&folder).expect("a folder");
     let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
@@ -106,6 +111,96 @@ fn json_schemas_are_those_of_the_declarations() {
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
+}
+
+/// Keys of a schema without a description, each with its place.
+fn undescribed(schema: &Value, place: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        for (key, value) in properties {
+            let says = value["description"].as_str().unwrap_or_default();
+            if says.trim().len() <= 2 {
+                found.push(format!("{place}.{key}"));
+            }
+        }
+    }
+    let inner: Vec<(String, &Value)> = match schema {
+        Value::Object(all) => all
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::Array(all) => all.iter().map(|value| (String::new(), value)).collect(),
+        _ => Vec::new(),
+    };
+    for (key, value) in inner {
+        found.extend(undescribed(value, &format!("{place}/{key}")));
+    }
+    found
+}
+
+#[test]
+fn every_key_of_a_document_has_a_description() {
+    for one in documents::all() {
+        let found = undescribed(&one.schema, one.format.name);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+    /// A document with a key whose meaning nobody wrote.
+    #[derive(Serialize, JsonSchema)]
+    struct Whole {
+        /// Its parts.
+        parts: Vec<Part>,
+    }
+    #[derive(Serialize, JsonSchema)]
+    struct Part {
+        weight: u64,
+    }
+    let format = Format::new("hps-test", 1);
+    let schema = format.described::<Whole>(&[]).schema;
+    assert_eq!(undescribed(&schema, ""), ["/$defs/Part.weight"]);
+}
+
+#[test]
+fn every_command_with_json_has_a_schema() {
+    // Commands whose JSON is a table.
+    const OF_TABLES: [(&str, &str); 4] = [
+        ("reproduce", "hps-claims"),
+        ("dcpi report", "hps-dcpi-samples"),
+        ("shadow simulate", "hps-shadow-simulation"),
+        ("shim simulate", "hps-shim-simulation"),
+    ];
+    let documents = documents::all();
+    for words in with_json(&Cli::command(), "") {
+        let is_table = OF_TABLES.iter().any(|(command, _)| *command == words);
+        let says = format!("`hps {words} --json`");
+        let is_described = documents.iter().any(|one| {
+            let description = one.schema["description"].as_str();
+            description.is_some_and(|text| text.contains(&says))
+        });
+        assert!(is_table != is_described, "{words}");
+    }
+    let tables = schemas();
+    for (_, table) in OF_TABLES {
+        assert!(tables.iter().any(|schema| schema.name == table), "{table}");
+    }
+    let readme = fs::read_to_string(formats().join("README.md")).expect("a page");
+    for one in documents {
+        let row = format!("`{}` {}", one.format.name, one.format.version);
+        assert!(readme.contains(&row), "README.md lacks {row}");
+    }
+}
+
+/// Words of the commands that have `--json`, sorted.
+fn with_json(command: &clap::Command, words: &str) -> Vec<String> {
+    let is_json = |arg: &clap::Arg| arg.get_long() == Some("json");
+    let mut found: Vec<String> = Vec::new();
+    if command.get_arguments().any(is_json) {
+        found.push(words.trim().to_string());
+    }
+    for inner in command.get_subcommands() {
+        found.extend(with_json(inner, &format!("{words} {}", inner.get_name())));
+    }
+    found.sort();
+    found
 }
 
 /// Cells of a column of a frame, as CSV has them.

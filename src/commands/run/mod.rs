@@ -26,6 +26,7 @@ use hps_sim_core::process::Process;
 
 use crate::cli::{self, RunArgs};
 use crate::commands::timed_machine;
+use crate::document::{Described, Format};
 use crate::{productions, program, slices, text};
 use execute::{Order, Ran, Timed, execute, execute_kept, execute_sliced};
 use statistics::{Statistics, WithProductions};
@@ -146,7 +147,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
             );
         }
     }
-    json.write(&statistics)?;
+    json.write(&FORMAT.of(&statistics))?;
     if args.stats {
         say!("{}", summary::render(&statistics).trim_end());
     }
@@ -357,6 +358,14 @@ fn write_trace(
         );
     }
     Ok(())
+}
+
+/// Format of the statistics of a run.
+const FORMAT: Format = Format::new("hps-run", 1);
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<Statistics>(&["run"])
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hps_pipeline::core::Counted;
 use hps_pipeline::memsys::{CacheStats, MemoryStats, TlbStats};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::execute::Timed;
@@ -12,7 +13,7 @@ use crate::text::ratio;
 
 /// Estimated error of the instruction-driven core's cycles, as shares of all cycles. The core accesses caches in
 /// program order.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Doubt {
     /// Cycles of misses on lines that accesses of later cycles had evicted.
     pub too_many: f64,

@@ -12,6 +12,7 @@ use hps_pipeline::stacks::FunctionStack;
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::process::Process;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::execute::{Ran, Timed};
@@ -23,7 +24,7 @@ use crate::text::ratio;
 
 /// Everything that is known of a finished run. `_events`, `_cycles`, `_bytes` and `_seconds` are
 /// units; rates are events per event, or per thousand instructions where the name says `mpki`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Statistics {
     /// Version of the lab.
     pub version: &'static str,
@@ -107,7 +108,7 @@ pub struct Statistics {
 
 /// Use of the contexts by one program, in a run with several processes. A `fork` begins a program, and so does an
 /// `execve`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ProgramDocument {
     /// The number of the program, as in `hps profile --process`.
     pub number: usize,
@@ -164,7 +165,7 @@ impl ProgramDocument {
 }
 
 /// Sampled timing.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SamplingDocument {
     /// Instructions from one unit to the next.
     pub period_instructions: u64,
@@ -217,7 +218,7 @@ impl SamplingDocument {
 }
 
 /// Why a run ended.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum End {
     /// The program ended.
@@ -240,7 +241,7 @@ pub enum End {
 }
 
 /// Completed instructions by origin.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Retired {
     /// Instructions of the program.
     pub program: u64,
@@ -253,7 +254,7 @@ pub struct Retired {
 }
 
 /// A machine as it was resolved.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct MachineDocument {
     /// Name of the machine.
     pub name: String,
@@ -264,7 +265,7 @@ pub struct MachineDocument {
 }
 
 /// A CPI stack. The slots sum to `commit_width * cycles`, for each of the contexts that they are of.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Stack {
     /// Contexts of a chip whose slots and cycles are summed here, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -280,7 +281,7 @@ pub struct Stack {
 }
 
 /// A part of a CPI stack.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Part {
     /// The owner.
     pub cause: &'static str,
@@ -294,7 +295,7 @@ pub struct Part {
 }
 
 /// Counters of one context of several.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CoreDocument {
     /// The core that it is of, from 0.
     pub number: u16,
@@ -323,7 +324,7 @@ impl CoreDocument {
 }
 
 /// The stack of one function.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FunctionDocument {
     /// The function.
     pub function: String,
@@ -336,7 +337,7 @@ pub struct FunctionDocument {
 }
 
 /// The DISE engine of a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DiseDocument {
     /// The production files.
     pub files: Vec<String>,

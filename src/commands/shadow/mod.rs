@@ -10,6 +10,8 @@ mod simulate;
 
 use args::ShadowCommand;
 
+use crate::document::Described;
+
 /// Runs the command; the result is the exit code.
 pub fn shadow(command: &ShadowCommand) -> anyhow::Result<u8> {
     match command {
@@ -17,4 +19,9 @@ pub fn shadow(command: &ShadowCommand) -> anyhow::Result<u8> {
         ShadowCommand::Simulate(args) => simulate::simulate(args),
         ShadowCommand::Policy(args) => simulate::policy(args),
     }
+}
+
+/// What the commands write as JSON.
+pub fn all_described() -> Vec<Described> {
+    vec![native::described()]
 }

@@ -1,5 +1,6 @@
 //! `hps shadow run`: shadows of a native program.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,13 +12,16 @@ use hps_profile::symbolized::{Header, SymbolizedProfile};
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
 use hps_shadow_native::library;
 use hps_shadow_native::overhead::{self, Overhead};
-use hps_shadow_native::{Mode, Profiles, Request, Session};
+use hps_shadow_native::{Mode, Monitor, Profiles, Request, Session, Shadow};
 use hps_shim::symbols::Symbolizer;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use super::native_args::RunArgs;
 use super::simulate::find;
 use crate::commands::preloadable::{self, Wanting};
+use crate::document::{Described, Format};
 use crate::export;
 use crate::progress;
 use crate::saved::SavedProfiles;
@@ -29,6 +33,34 @@ const SHADOWS: Wanting = Wanting {
     otherwise: "link it dynamically",
     is_x86: true,
 };
+
+/// Format of what `hps shadow run` writes.
+pub const FORMAT: Format = Format::new("hps-shadow-native", 1);
+
+/// A native program with its shadows.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NativeDocument<'a> {
+    /// Version of the lab.
+    version: &'a str,
+    /// The program and its arguments.
+    command: Vec<Cow<'a, str>>,
+    /// Numbers of the run by their names, which say the unit.
+    facts: BTreeMap<&'a str, f64>,
+    /// How the program ended.
+    ended: &'a str,
+    /// Counts of the monitor.
+    monitor: Monitor,
+    /// Shadows by why they ended.
+    endings: &'a BTreeMap<String, u64>,
+    /// System calls of shadows: name, action, how often.
+    calls: &'a [(String, &'static str, u64)],
+    /// Each shadow.
+    shadows: &'a [Shadow],
+    /// The whole run as a shadow, if it was instrumented, too.
+    whole: Option<&'a Shadow>,
+    /// Times of the program alone and with shadows, if they were measured.
+    overhead: Option<&'a Overhead>,
+}
 
 /// Runs the program with its shadows, and says what they saw.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
@@ -87,18 +119,18 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         say!("hps: note: {note}");
     }
     if args.json.json.is_some() {
-        args.json.write(&json!({
-            "format": "hps-shadow-native",
-            "command": args.command.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>(),
-            "version": hps_lab::VERSION,
-            "facts": facts.0.iter().map(|(what, _, number)| (*what, *number)).collect::<BTreeMap<_, _>>(),
-            "ended": session.status,
-            "monitor": session.monitor,
-            "endings": session.endings,
-            "calls": session.calls,
-            "shadows": session.shadows,
-            "whole": session.whole.as_ref().map(|(_, shadow)| shadow),
-            "overhead": cost,
+        let (words, numbers) = (args.command.iter(), facts.0.iter());
+        args.json.write(&FORMAT.of(&NativeDocument {
+            version: hps_lab::VERSION,
+            command: words.map(|w| w.to_string_lossy()).collect(),
+            facts: numbers.map(|(what, _, number)| (*what, *number)).collect(),
+            ended: &session.status,
+            monitor: session.monitor,
+            endings: &session.endings,
+            calls: &session.calls,
+            shadows: &session.shadows,
+            whole: session.whole.as_ref().map(|(_, shadow)| shadow),
+            overhead: cost.as_ref(),
         }))?;
     }
     Ok(session.code)
@@ -466,4 +498,9 @@ fn system_calls(calls: &[(String, &'static str, u64)]) -> String {
         table.row([name.clone(), (*action).to_string(), grouped(*count)]);
     }
     format!("\n{}", table.render())
+}
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<NativeDocument<'_>>(&["shadow run"])
 }

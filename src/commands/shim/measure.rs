@@ -7,12 +7,13 @@ use hps_shim::microbench::{Microbench, Waiter};
 use hps_shim::overhead::{Observed, Overhead};
 use hps_shim::placement::{Placement, place};
 use hps_shim::plan::Mode;
-use hps_shim::results::{Measurement, MeasurementKind};
+use hps_shim::results::{FORMAT_VERSION, MEASUREMENT_FORMAT, Measurement, MeasurementKind};
 use hps_shim::spawn::Start;
 use hps_shim::stats::Estimate;
 
 use super::args::{MicrobenchArgs, OutArgs, OverheadArgs};
 use super::{observe, wish};
+use crate::document::{Described, Format};
 use crate::progress;
 use crate::text::{Align, Table};
 
@@ -167,4 +168,11 @@ fn finish(
         say!("report: {}", page.display());
     }
     Ok(0)
+}
+
+/// What the commands write as JSON.
+pub fn described() -> Described {
+    // A measurement says its format itself.
+    Format::new(MEASUREMENT_FORMAT, FORMAT_VERSION)
+        .described::<Measurement>(&["shim overhead", "shim microbench"])
 }

@@ -15,6 +15,8 @@ use hps_shim::placement::{Seat, Wish};
 
 use args::{PlaceArgs, ShimCommand};
 
+use crate::document::Described;
+
 /// Runs the command; the result is the exit code.
 pub fn shim(command: &ShimCommand) -> anyhow::Result<u8> {
     match command {
@@ -47,4 +49,10 @@ fn tolerance_ppm(percent: f64) -> anyhow::Result<u32> {
         anyhow::bail!("--tolerance {percent} is not between 0 and 100 per cent");
     }
     Ok((percent * 10_000.0).round() as u32)
+}
+
+/// What the commands write as JSON.
+pub fn all_described() -> Vec<Described> {
+    let [result, analysis] = observe::described();
+    vec![result, analysis, measure::described()]
 }

@@ -6,21 +6,24 @@ use std::time::Duration;
 
 use anyhow::Context;
 use hps_lab::work_folder::{PROGRAM, WorkFolder};
-use hps_shim::analysis::{Analyzer, Depth};
+use hps_shim::analysis::{Analysis, Analyzer, Depth};
 use hps_shim::dte::Dte;
 use hps_shim::keep::read_samples;
 use hps_shim::machine::Machine;
 use hps_shim::plan::{CONTEXTS, Mode, Plan};
 use hps_shim::preload::{self, Variant};
 use hps_shim::rates::RateSpec;
-use hps_shim::results::ShimResult;
+use hps_shim::results::{FORMAT, FORMAT_VERSION, ShimResult};
 use hps_shim::session::{Request, Session};
 use hps_shim::spawn::Start;
 use hps_shim::summary;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::args::{AnalyzeArgs, AttachArgs, ExportArgs, OutArgs, Preload, RunArgs, SampleArgs};
 use super::{annotate, found_calls, tolerance_ppm, wish};
 use crate::commands::preloadable::{self, Wanting};
+use crate::document::{Described, Format};
 use crate::export::{self, Export};
 
 fn request(args: &SampleArgs) -> anyhow::Result<Request> {
@@ -187,8 +190,31 @@ pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
     }
     let analysis = analyzer.result();
     args.json.print_text(&summary::of_analysis(&analysis))?;
-    let mut value = serde_json::to_value(&analysis)?;
-    value["format"] = "hps-shim-analysis".into();
-    args.json.write(&value)?;
+    args.json.write(&ANALYSIS.of(&AnalysisDocument {
+        version: env!("CARGO_PKG_VERSION"),
+        analysis: &analysis,
+    }))?;
     Ok(0)
+}
+
+/// Format of an analysis of kept samples.
+const ANALYSIS: Format = Format::new("hps-shim-analysis", 1);
+
+/// What the commands write as JSON.
+pub fn described() -> [Described; 2] {
+    // A result says its format itself.
+    let result = Format::new(FORMAT, FORMAT_VERSION);
+    [
+        result.described::<ShimResult>(&["shim run", "shim attach"]),
+        ANALYSIS.described::<AnalysisDocument<'_>>(&["shim analyze"]),
+    ]
+}
+
+/// An analysis of kept samples.
+#[derive(Serialize, JsonSchema)]
+struct AnalysisDocument<'a> {
+    /// Version of the lab.
+    version: &'static str,
+    #[serde(flatten)]
+    analysis: &'a Analysis,
 }

@@ -38,12 +38,15 @@ use hps_shim::calls::Collector;
 use hps_shim::pace::Pace;
 use hps_sim_core::os::{Output, Stdin};
 use hps_workloads::Workload;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 pub use self::args::ValidateArgs;
 use self::build::Compilers;
 use self::native::{Calls, Libraries, NativeProgram};
 use crate::cli::Size;
+use crate::document::{Described, Format};
 use crate::program;
 
 /// A program in both forms, and how it is run.
@@ -132,16 +135,35 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
             say!("report: {}", page.display());
         }
     }
-    args.json.write(&json!({
-            "format": "hps-validation",
-            "version": env!("CARGO_PKG_VERSION"),
-            "machine": settings.machine.as_ref().map(MachineConfig::to_ron),
-            "burst": settings.point.burst,
-            "sparsity": settings.point.sparsity,
-            "period": settings.pace.to_string(),
-            "programs": comparisons,
+    args.json.write(&FORMAT.of(&ValidationDocument {
+        version: env!("CARGO_PKG_VERSION"),
+        machine: settings.machine.as_ref().map(MachineConfig::to_ron),
+        burst: settings.point.burst,
+        sparsity: settings.point.sparsity,
+        period: settings.pace.to_string(),
+        programs: &comparisons,
     }))?;
     Ok(u8::from(comparisons.iter().any(|c| !c.same_output)))
+}
+
+/// Format of what `hps validate` writes.
+pub const FORMAT: Format = Format::new("hps-validation", 1);
+
+/// Programs that ran natively under SHIM's observer and in the simulator.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ValidationDocument<'a> {
+    /// Version of the lab.
+    version: &'a str,
+    /// The machine in Rusty Object Notation; null if nothing was timed.
+    machine: Option<String>,
+    /// Burst length of HPS's profile in events.
+    burst: u64,
+    /// Events between bursts.
+    sparsity: u64,
+    /// The wait between samples of the observer.
+    period: String,
+    /// The programs.
+    programs: &'a [Comparison],
 }
 
 /// The programs of these names, or all.
@@ -301,4 +323,9 @@ fn cycles(pace: Pace, machine: &MachineConfig) -> u64 {
         Pace::Cycles(cycles) => cycles,
         Pace::Sleep(ns) => ns * u64::from(machine.clock_mhz) / 1_000,
     }
+}
+
+/// What the command writes as JSON.
+pub fn described() -> Described {
+    FORMAT.described::<ValidationDocument<'_>>(&["validate"])
 }

@@ -91,7 +91,8 @@ const KEYS: &[(&[&str], &[Source])] = &[
     (
         &["formats/leaderboard.md"],
         &[
-            ("src/commands/leaderboard/mod.rs", Names::Json),
+            ("src/commands/leaderboard/mod.rs", Names::Fields),
+            ("experiments/src/frames/board.rs", Names::Columns),
             ("experiments/src/leaderboard/board.rs", Names::Fields),
             ("experiments/src/leaderboard/pairs.rs", Names::Fields),
             ("experiments/src/leaderboard/profilers.rs", Names::Fields),
@@ -120,12 +121,13 @@ const KEYS: &[(&[&str], &[Source])] = &[
         &["formats/exact.md", "formats/profiles.md"],
         &[
             ("src/commands/results/profiles.rs", Names::Columns),
-            ("src/commands/profile/interpreted.rs", Names::Json),
-            ("src/commands/profile/json.rs", Names::Json),
-            ("src/commands/profile/apart.rs", Names::Json),
+            ("src/commands/profile/interpreted.rs", Names::Fields),
+            ("src/commands/profile/json.rs", Names::Fields),
+            ("src/commands/profile/apart.rs", Names::Fields),
             ("src/commands/profile/save.rs", Names::Json),
-            ("src/commands/collect/tables.rs", Names::Json),
+            ("src/commands/collect/tables.rs", Names::Fields),
             ("src/commands/collect/mod.rs", Names::Json),
+            ("src/commands/collect/mod.rs", Names::Fields),
             (
                 "pipeline/src/model/observe.rs",
                 Names::Quoted("pub const ALL: [(EventSet"),
@@ -170,7 +172,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
         &["formats/shadows.md"],
         &[
             ("src/commands/shadow/results.rs", Names::Columns),
-            ("src/commands/shadow/native.rs", Names::Json),
+            ("src/commands/shadow/native.rs", Names::Fields),
             ("shadow/native/src/session.rs", Names::Fields),
             ("shadow/native/src/overhead.rs", Names::Fields),
             ("shadow/src/policy.rs", Names::Fields),
@@ -180,7 +182,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
     (
         &["formats/validation.md"],
         &[
-            ("src/commands/validate/mod.rs", Names::Json),
+            ("src/commands/validate/mod.rs", Names::Fields),
             ("experiments/src/validation/comparison.rs", Names::Fields),
             ("experiments/src/validation/graph.rs", Names::Fields),
             ("experiments/src/validation/observers.rs", Names::Fields),
@@ -207,10 +209,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
     ),
     (
         &["formats/lessons.md"],
-        &[(
-            "teach/src/protocol.rs",
-            Names::Of(&["Analysis", "Bound", "AnalyzedLine"]),
-        )],
+        &[("src/commands/analyze.rs", Names::Fields)],
     ),
     (
         &["machine-keys.md", "machine-keys-memory.md"],

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Input, SuiteProgram, all};
@@ -19,7 +20,7 @@ use crate::{ISAS, Size, sha256_hex};
 const LAYOUT: u32 = 1;
 
 /// A program of the suite that is there, and one of its runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Built {
     /// The program's name, also `argv[0]`.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{PLAIN, STUDY};
@@ -9,7 +10,7 @@ use crate::leaderboard::board::{Mean, mean};
 use crate::measurement::{Measurement, UnitRecord};
 
 /// Worth of each profile to a compiler on one machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Worth {
     /// Instruction set.
     pub isa: String,
@@ -24,7 +25,7 @@ pub struct Worth {
 }
 
 /// A profile and what it is worth.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Profiled {
     /// Name of the profile.
     pub name: String,
@@ -35,7 +36,7 @@ pub struct Profiled {
 }
 
 /// Gain and errors, for one program or as means over programs, as ratios.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
     /// Cycles without the profile for each cycle with it, less one.
     pub gain: Option<Mean>,

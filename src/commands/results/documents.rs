@@ -1,0 +1,28 @@
+//! JSON documents that are no tables, with their JSON Schemas.
+
+use crate::commands::{
+    analyze, bench, collect, leaderboard, profile, programs, root, run, shadow, shim, sweep,
+    validate,
+};
+use crate::document::Described;
+use crate::saved;
+
+/// All of them.
+pub fn all() -> Vec<Described> {
+    let mut all = vec![
+        run::described(),
+        sweep::described(),
+        root::described(),
+        analyze::described(),
+        collect::described(),
+        validate::described(),
+        saved::described(),
+    ];
+    all.extend(profile::all_described());
+    all.extend(programs::all_described());
+    all.extend(leaderboard::all_described());
+    all.extend(bench::all_described());
+    all.extend(shadow::all_described());
+    all.extend(shim::all_described());
+    all
+}
