@@ -2,6 +2,7 @@
 
 import type { App } from "./app";
 import { choice, debounced, fill, grouped, h, labelled } from "./dom";
+import { CSource } from "./csource";
 import { Editor } from "./editor";
 import { machineDiagram } from "./machine";
 import type { MachineInfo, ProgramChoice } from "./types";
@@ -93,8 +94,9 @@ const DEPENDENCES: [string, string][] = [
 ];
 
 /** Programs to begin with. */
-export const EXAMPLES = (JSON.parse(document.getElementById("examples")!.textContent!) as { name: string; text: string }[]).map(
-  ({ name, text }) => ({
+export const EXAMPLES = (JSON.parse(document.getElementById("examples")!.textContent!) as { name: string; text: string; c?: string }[]).map(
+  ({ name, text, c }) => ({
+    c,
     name: name.replace(/^\d+-|(\.alpha)?\.s$/g, "").replaceAll("-", " "),
     isa: name.endsWith(".alpha.s") ? "alpha" : "riscv64",
     text,
@@ -130,6 +132,7 @@ export class SetupPanel {
   readonly element = h("section", { class: "setup", "aria-label": "Program and machine" });
   readonly editor: Editor;
   private readonly source = h("div", { class: "source" });
+  private readonly c = new CSource((lines) => this.editor.choose(lines));
   private readonly machine = h("div", { class: "keys" });
   readonly diagram = h("div", { class: "machine-picture", tabIndex: 0, role: "region", "aria-label": "Block diagram of the machine" });
   private readonly run = debounced(160, () => void this.app.run());
@@ -152,7 +155,9 @@ export class SetupPanel {
       }
       if (change === "cycle" || change === "run") {
         const pc = app.stateView?.pc;
-        this.editor.point(pc ? app.summary?.lines[pc] : undefined);
+        const line = pc ? app.summary?.lines[pc] : undefined;
+        this.editor.point(line);
+        this.c.point(line);
         const lines = app.linked.breakpoints.map((at) => app.summary?.lines[at]);
         this.editor.showBreaks(lines.filter((line) => line !== undefined));
       }
@@ -175,7 +180,7 @@ export class SetupPanel {
     const { served, limits } = this.app.catalog;
     const programs: [string, string][] = [
       ["assembly", "assembly, written here"],
-      ...EXAMPLES.map(({ name }, at): [string, string] => [`example ${at}`, `example: ${name}`]),
+      ...EXAMPLES.map(({ name, c }, at): [string, string] => [`example ${at}`, `${c === undefined ? "example" : "C"}: ${name}`]),
       ...(served ? [["served", served[0]] as [string, string]] : []),
       ...this.app.catalog.programs.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
       ...(this.file ? [["file", this.file.kind === "file" ? this.file.name : ""] as [string, string]] : []),
@@ -304,7 +309,8 @@ export class SetupPanel {
     );
     if (program.kind === "assembly") {
       this.editor.text = program.text;
-      fill(this.source, this.editor.element);
+      this.c.show(EXAMPLES[example]?.c, program.text);
+      fill(this.source, h("div", { class: EXAMPLES[example]?.c === undefined ? "" : "beside-c" }, this.c.element, this.editor.element));
     } else {
       const isFile = program.kind === "file";
       fill(this.source, isFile ? h("p", { class: "faint" }, `${program.name} is not part of links to this page.`) : null);

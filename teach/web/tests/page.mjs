@@ -8,6 +8,7 @@ import { axes } from "./axe.mjs";
 import { all, hps, lessons, link, open, ready, shots } from "./chromium.mjs";
 import { looks } from "./looks.mjs";
 import { parts } from "./parts.mjs";
+import { programs } from "./programs.mjs";
 
 const tests = {
   "the first step comes within two seconds, and no network is used": async () => {
@@ -362,6 +363,7 @@ const tests = {
   },
   ...axes,
   ...parts,
+  ...programs,
   ...looks,
 };
 
