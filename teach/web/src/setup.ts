@@ -103,20 +103,8 @@ export const EXAMPLES = (JSON.parse(document.getElementById("examples")!.textCon
   }),
 );
 
-/** Machines to grow with: a preset and what is changed of it. */
-const LADDER: { name: string; about: string; machine: string; keys: Record<string, string> }[] = [
-  {
-    name: "one at a time",
-    about: "a step on the way: 1-wide, in program order",
-    machine: "tiny-2wide",
-    keys: { ...widths(1), "issue.scheduling": "InOrder()" },
-  },
-  { name: "dual issue", about: "2-wide, in program order", machine: "tiny-2wide", keys: { "issue.scheduling": "InOrder()" } },
-];
-
-function widths(width: number): Record<string, string> {
-  return Object.fromEntries(WIDTHS.map((key) => [key, String(width)]));
-}
+/** Machines to grow with, which come first. */
+const LADDER = ["single-cycle", "five-stage-stalls", "five-stage", "five-stage-dual", "tiny-2wide"];
 
 /** The words of a line; quotes hold blanks. */
 export const words = (line: string): string[] =>
@@ -124,9 +112,6 @@ export const words = (line: string): string[] =>
 
 /** A word as it stands in such a line. */
 const quoted = (word: string): string => (word === "" || /[\s"']/.test(word) ? (word.includes('"') ? `'${word}'` : `"${word}"`) : word);
-
-const same = (a: Record<string, string>, b: Record<string, string>): boolean =>
-  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
 
 export class SetupPanel {
   readonly element = h("section", { class: "setup", "aria-label": "Program and machine" });
@@ -246,8 +231,9 @@ export class SetupPanel {
     ];
     const stop = h("button", { type: "button", class: "stop", onclick: () => void this.app.stop() }, "Stop");
     const { keys } = setup;
-    const ladder = LADDER.findIndex((one) => one.machine === setup.machine && same(one.keys, keys));
-    const changes = ladder >= 0 ? 0 : Object.keys(keys).length;
+    const changes = Object.keys(keys).length;
+    const step = (name: string): number => (LADDER.indexOf(name) + LADDER.length + 1) % (LADDER.length + 1);
+    const machines = [...this.app.catalog.machines].sort((a, b) => step(a.name) - step(b.name));
     const drawer = (name: "program" | "machine", text: string): HTMLElement =>
       h(
         "button",
@@ -273,15 +259,11 @@ export class SetupPanel {
         labelled(
           "Machine",
           choice(
-            [
-              ...LADDER.map(({ name, about }, at): [string, string] => [`ladder ${at}`, `${name}: ${about}`]),
-              ...this.app.catalog.machines.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
-            ],
-            ladder >= 0 ? `ladder ${ladder}` : setup.machine,
+            machines.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
+            setup.machine,
             (name) => {
-              const one = name.startsWith("ladder ") ? LADDER[Number(name.slice(7))]! : undefined;
-              setup.machine = one?.machine ?? name;
-              setup.keys = { ...one?.keys };
+              setup.machine = name;
+              setup.keys = {};
               this.changed();
               this.render();
             },

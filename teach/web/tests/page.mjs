@@ -84,7 +84,7 @@ const tests = {
     const page = await open();
     await ready(page);
     const lessons = await page.evaluate(() => window.hps.lessons.lessons.map(({ lesson }) => lesson.steps.length));
-    assert.equal(lessons.length, 20);
+    assert.equal(lessons.length, 21);
     const idle = () => page.waitForFunction(() => !window.hps.app.busy && window.hps.app.summary && window.hps.app.cycleView);
     for (const [at, steps] of lessons.entries()) {
       await page.selectOption(".lesson-nav select", String(at));

@@ -1,4 +1,4 @@
-// Programs in C, memory in all forms. See chromium.mjs.
+// Programs in C, memory in all forms, machines of textbooks. See chromium.mjs.
 import assert from "node:assert/strict";
 import { open, ready, run, settled } from "./chromium.mjs";
 
@@ -79,4 +79,46 @@ export const programs = {
     await page.context().close();
   },
 
+  "the stages of textbooks: bubbles, and what the blocks hold": async () => {
+    const page = await open();
+    await ready(page);
+    const text = "_start: li s2, 60\nla s0, cell\nloop: ld t0, 0(s0)\nadd t1, t0, t0\nadd t2, t2, t1\naddi s2, s2, -1\nbnez s2, loop\nli a7, 93\nli a0, 0\necall\n.data\ncell: .dword 3\n";
+    for (const [machine, cycles] of [["five-stage-stalls", 13], ["five-stage", 8], ["single-cycle", 5]]) {
+      await on(page, machine, text);
+      assert.equal(await page.evaluate(async () => Math.round((await window.hps.app.api.ask("analysis", { ask: "analyze" })).cycles * 100) / 100), cycles, machine);
+      const middle = Math.floor((await app(page, "app.summary.cycles")) * 0.8);
+      const places = await app(page, "app.summary.sizes.issue_width");
+      for (let cycle = middle; cycle < middle + cycles; cycle++) {
+        await page.evaluate((cycle) => window.hps.app.go(cycle), cycle);
+        await settled(page);
+        const held = (block) => page.locator(`.block-${block} [data-row]`).count();
+        const stages = machine === "single-cycle" ? ["one"] : ["fetch", "decode", "units", "memory", "commit"];
+        const all = await Promise.all(stages.map(held));
+        assert.ok(all.every((n) => n <= places), `${machine}, cycle ${cycle}: ${all}`);
+        if (machine === "single-cycle") assert.deepEqual(all, [1]);
+      }
+    }
+    await page.context().close();
+  },
+
+  "the hottest instruction is guessed from profiles while the truth is covered": async () => {
+    const page = await open();
+    await ready(page);
+    await page.click("#tab-profilers");
+    await page.waitForFunction(() => window.hps.profilers.profiles);
+    const truth = () => page.locator(".profile .bar-fill.truth").count();
+    assert.ok((await truth()) > 0);
+    const hottest = await page.evaluate(() => [...window.hps.profilers.profiles.truth].sort((a, b) => b.share - a.share).map(({ name }) => name));
+    const choose = async (name) => {
+      await page.locator(".game button").click();
+      assert.equal(await truth(), 0);
+      assert.equal(await page.getByText(/^error/).count(), 0);
+      await page.getByRole("button", { name: `this one: ${name}`, exact: true }).first().click();
+      return page.locator(".game").innerText();
+    };
+    assert.match(await choose(hottest.at(-1)), /No\..*0 of 1 right/s);
+    assert.match(await choose(hottest[0]), /Right\..*1 of 2 right/s);
+    assert.ok((await truth()) > 0);
+    await page.context().close();
+  },
 };

@@ -20,19 +20,22 @@ export class PipelineView {
   private listing: Listing | undefined;
   private analysis: Analysis | undefined;
 
+  private readonly legend = h("div", {});
+
   constructor(private readonly app: App) {
     this.memory = new MemoryPanel(app);
     this.timeline = new Timeline(app, (index) => this.select(index));
     this.blocks = new Blocks(app, (index) => this.select(index));
     this.tables = new TablesPanel(app);
     this.element.append(
-      h("div", { class: "upper" }, this.timeline.element, this.details, h("details", { class: "legend-box" }, h("summary", {}, "What the letters and colours mean"), legend())),
+      h("div", { class: "upper" }, this.timeline.element, this.details, h("details", { class: "legend-box" }, h("summary", {}, "What the letters and colours mean"), this.legend)),
       h("div", { class: "lower" }, this.blocks.element, this.side),
       this.tables.element,
     );
     app.listen((change) => {
       if (change === "run") {
         this.timeline.reset();
+        fill(this.legend, legend(app.summary?.sizes.flow));
         this.shown = this.app.linked.selected;
         this.listing = undefined;
         this.analysis = undefined;
