@@ -9,7 +9,7 @@
 use hps_sim_core::cfg::Placed;
 use hps_sim_core::inst::{Op, OpClass, reg};
 
-use crate::config::{MachineConfig, Scheduling, Slotting, UnitTable};
+use crate::config::{MachineConfig, Scheduling, Slotting, Stages, UnitTable};
 use crate::model::{Group, Pipe, Traits};
 
 /// The machine does not issue in order: instructions do not wait for each other at the head of its queue.
@@ -101,6 +101,9 @@ pub struct StaticScheduler {
     units: UnitTable,
     hit_cycles: u64,
     fp_load_extra_cycles: u64,
+    stages: Stages,
+    /// Cycles from issue to execution.
+    read_cycles: u64,
 }
 
 /// log2 of the bytes of a block of instructions in slotting.
@@ -137,6 +140,8 @@ impl StaticScheduler {
             units: UnitTable::new(&machine.units),
             hit_cycles: u64::from(machine.memory.l1d.hit_cycles),
             fp_load_extra_cycles: u64::from(machine.units.fp_load_extra_cycles),
+            stages: machine.issue.stages().clone(),
+            read_cycles: u64::from(machine.issue.issue_to_execute_cycles),
         }
     }
 
@@ -149,6 +154,19 @@ impl StaticScheduler {
     /// Cycles from the issue of an instruction to that of one that needs its result, if it hits.
     #[must_use]
     pub fn latency_cycles(&self, placed: &Placed) -> u64 {
+        let result = self.result_cycles(placed);
+        match &self.stages {
+            Stages::OneCycle => 1,
+            // The result is read from its register, behind memory and in the cycle of write back.
+            Stages::InStep(step) if !step.forwarding => {
+                let is_load = matches!(placed.inst.class, OpClass::Load | OpClass::Atomic);
+                result + self.read_cycles + u64::from(!is_load)
+            }
+            _ => result,
+        }
+    }
+
+    fn result_cycles(&self, placed: &Placed) -> u64 {
         let inst = &placed.inst;
         let own = u64::from(self.units.latency_cycles(inst.op));
         match inst.class {

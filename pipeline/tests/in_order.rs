@@ -448,7 +448,7 @@ fn without_slots_the_width_and_the_units_bound_issue() {
     let m = machine("hps-4wide", |m| {
         m.issue.scheduling = Scheduling::InOrder(InOrderConfig {
             slotting: Slotting::Free,
-            compare_and_branch_together: false,
+            ..InOrderConfig::default()
         });
         m.branch.predictor = Predictor::AlwaysTaken;
     });

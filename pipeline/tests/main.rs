@@ -10,6 +10,7 @@ mod driven;
 mod driven_dise;
 mod functional_equality;
 mod in_order;
+mod in_step;
 mod inside;
 mod interrupts;
 mod listed;

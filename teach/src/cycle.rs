@@ -8,6 +8,7 @@ use hps_pipeline::core::{Cause, State};
 use crate::protocol::{CycleView, Slot, StateSpan};
 use crate::recorder::{Kept, Recorded};
 use crate::session::Session;
+use crate::step::{Behind, Step};
 
 impl Session {
     /// The contents of queues, units and the reorder buffer, as the stages of all instructions tell them.
@@ -55,7 +56,11 @@ impl Session {
         for at in rob {
             let row = &recorded.rows[at];
             let (_, unit) = units.of(row.class());
-            let stage = stage(row, cycle, self.read_cycles(), self.address_cycles(row));
+            let step = Step::of(&self.ready().machine);
+            let stage = match step.and_then(|step| step.behind(recorded, at)) {
+                Some(behind) => stage_in_step(&behind, cycle),
+                None => stage(row, cycle, self.read_cycles(), self.address_cycles(row)),
+            };
             view.loads += u64::from(row.is_load());
             view.stores += u64::from(row.is_store());
             match stage {
@@ -148,6 +153,19 @@ fn stage(row: &Kept, cycle: u64, read: u64, address: u64) -> &'static str {
         "executing"
     } else {
         "done"
+    }
+}
+
+/// Stage of an instruction that goes through them in step. It reads its registers in the last cycle before execution.
+fn stage_in_step(behind: &Behind, cycle: u64) -> &'static str {
+    if cycle + 1 < behind.execute {
+        "waiting"
+    } else if cycle < behind.execute {
+        "reading"
+    } else if behind.memory.is_none_or(|memory| cycle < memory) {
+        "executing"
+    } else {
+        "memory"
     }
 }
 

@@ -16,6 +16,7 @@ mod session;
 mod setup;
 mod sources;
 mod state;
+mod step;
 mod summary;
 #[cfg(target_family = "wasm")]
 mod wasm;

@@ -6,6 +6,7 @@ use crate::cycle::level;
 use crate::protocol::{Row, hex};
 use crate::recorder::{Kept, NEVER, Recorded};
 use crate::session::Session;
+use crate::step::Step;
 
 impl Session {
     /// Rows by their place in the order of fetch.
@@ -38,6 +39,8 @@ impl Session {
         let kept = &recorded.rows[at];
         let image = self.image();
         let commit = kept.commit.and_then(|at| recorded.commits.get(at as usize));
+        let step = Step::of(&self.ready().machine);
+        let behind = step.and_then(|step| step.behind(recorded, at));
         Row {
             index: at as u64,
             committed_before: recorded.committed_before(at) as u64,
@@ -57,8 +60,14 @@ impl Session {
             dispatch: reached(kept.dispatch),
             issue: reached(kept.issue),
             execute: reached(kept.issue).map(|issue| issue + self.read_cycles()),
-            data: self.data(kept),
-            complete: reached(kept.complete).filter(|_| kept.issue != NEVER),
+            data: match step {
+                Some(_) => behind.as_ref().and_then(|behind| behind.memory),
+                None => self.data(kept),
+            },
+            complete: match step {
+                Some(_) => behind.as_ref().and_then(|behind| behind.write),
+                None => reached(kept.complete).filter(|_| kept.issue != NEVER),
+            },
             end: kept.end,
             squashed: kept.squashed,
             mispredicted: kept.mispredicted,

@@ -5,6 +5,7 @@ use hps_sim_core::inst::reg;
 use crate::protocol::SourceView;
 use crate::recorder::{Kept, NEVER, Recorded};
 use crate::session::Session;
+use crate::step::Step;
 
 /// Rows that are searched for the producer of a value. Windows of the machines have fewer entries.
 const REACH: usize = 4096;
@@ -51,7 +52,10 @@ impl Session {
             row: at as u64,
             register: register.to_owned(),
             text: self.isa().disassemble(&row.inst, row.pc),
-            ready: (row.complete != NEVER && row.issue != NEVER).then_some(row.complete),
+            ready: match Step::of(&self.ready().machine) {
+                Some(step) => step.ready(recorded, at),
+                None => (row.complete != NEVER && row.issue != NEVER).then_some(row.complete),
+            },
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_lab::{EndError, Ran, Timing};
-use hps_pipeline::config::{CacheConfig, ChipConfig, L2Place, MemoryConfig, Scheduling};
+use hps_pipeline::config::{CacheConfig, ChipConfig, L2Place, MemoryConfig, Scheduling, Stages};
 use hps_pipeline::core::{Cause, ContextId};
 use hps_sim_core::machine::Stop;
 use serde_json::Value;
@@ -109,6 +109,10 @@ fn sizes(ready: &Ready) -> Sizes {
     let machine = &ready.machine;
     let window = &machine.window;
     let predictor = format!("{:?}", machine.branch.predictor);
+    let step = match machine.issue.stages() {
+        Stages::InStep(step) => Some(step),
+        _ => None,
+    };
     Sizes {
         fetch_width: u64::from(machine.fetch.fetch_width_insts),
         dispatch_width: u64::from(window.dispatch_width),
@@ -132,6 +136,14 @@ fn sizes(ready: &Ready) -> Sizes {
             .unwrap_or_default()
             .to_owned(),
         in_order: matches!(machine.issue.scheduling, Scheduling::InOrder(_)),
+        flow: match machine.issue.stages() {
+            Stages::Free => "free",
+            Stages::InStep(_) => "in step",
+            Stages::OneCycle => "one cycle",
+        }
+        .to_owned(),
+        forwarding: step.is_some_and(|step| step.forwarding),
+        branches_in_decode: step.is_some_and(|step| step.branches_in_decode),
         stages: [
             machine.fetch.fetch_to_decode_cycles,
             machine.decode.decode_to_dispatch_cycles,

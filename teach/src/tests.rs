@@ -37,6 +37,7 @@ macro_rules! ask {
     };
 }
 
+mod c_programs;
 mod input;
 mod lessons;
 mod timeline;

@@ -55,6 +55,15 @@ const examples = readdirSync(join(work, "web/examples"))
   .sort()
   .map((name) => ({ name, text: readFileSync(join(work, "web/examples", name), "utf8") }));
 
+// Programs in C with the assembly that they have become.
+const programs = readdirSync(join(work, "web/c"))
+  .filter((name) => name.endsWith(".c"))
+  .sort()
+  .map((name) => {
+    const [c, text] = [name, name.replace(/c$/, "s")].map((file) => readFileSync(join(work, "web/c", file), "utf8"));
+    return { name: name.replace(/c$/, "s"), text, c };
+  });
+
 // What there is to choose from, so that the page can be drawn while its simulator is compiled.
 const simulator = readFileSync(join(work, "hps_teach.wasm"));
 const { instance } = await WebAssembly.instantiate(simulator, {});
@@ -69,7 +78,7 @@ const parts = {
   DIGEST: digest(teach),
   STYLE: readFileSync(join(work, "web/src/style.css"), "utf8"),
   LESSONS: JSON.stringify(lessons).replaceAll("<", "\\u003c"),
-  EXAMPLES: JSON.stringify(examples).replaceAll("<", "\\u003c"),
+  EXAMPLES: JSON.stringify([...examples, ...programs]).replaceAll("<", "\\u003c"),
   WORKER: inScript(bundle("worker.ts")),
   CATALOG: catalog.replaceAll("<", "\\u003c"),
   SIMULATOR: gzipSync(simulator, { level: 9 }).toString("base64"),

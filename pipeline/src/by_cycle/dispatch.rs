@@ -589,8 +589,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         u.pending = pending;
         u.ready_cycle = ready;
         if pending == 0 {
-            if ready == core.now + 1 {
-                // Issue has been in this cycle.
+            if ready <= core.now + 1 {
+                // Issue has been in this cycle, unless the stages are in step.
                 self.scheduler.ready_next(slot);
             } else {
                 self.scheduler.schedule(core.now, ready, slot);

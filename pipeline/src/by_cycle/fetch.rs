@@ -384,7 +384,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             core.stats.btb_misfetch_events += 1;
         } else if predicted.taken && is_direct && !predicted.btb_hit {
             // Decode computes the target of a direct transfer that the BTB does not know.
-            self.fetch.stall_until = core.now + core.params.fetch_to_decode;
+            self.fetch.stall_until = core.now + core.params.target_in_decode;
             self.fetch.late(Cause::BtbMiss);
             core.stats.btb_misfetch_events += 1;
         }

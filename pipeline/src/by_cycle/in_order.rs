@@ -8,6 +8,7 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{Op, OpClass, reg};
 use hps_sim_core::likely::seldom;
 
+use super::in_step::InStep;
 use super::uop::{MicroOp, flag};
 use super::{Context, Resources};
 use crate::config::{MachineConfig, Scheduling, Slotting, UnitTable};
@@ -41,13 +42,15 @@ pub(super) struct InOrder {
     pub retry: u64,
     /// Why the oldest did not issue when it was asked last.
     pub stall: IssueStall,
+    /// Stages in step.
+    pub step: Option<Box<InStep>>,
 }
 
 hps_sim_core::save_state! {
     InOrder {
         traits: skip, latency_cycles: skip, hit_cycles: skip, slotted: skip,
         compare_and_branch_together: skip, next, group, block, last_pc, next_pc, last_issue,
-        first_of_cycle, retry, stall,
+        first_of_cycle, retry, stall, step,
     }
 }
 
@@ -79,12 +82,18 @@ impl InOrder {
             first_of_cycle: 1,
             retry: 0,
             stall: IssueStall::Frontend,
+            step: InStep::new(config),
         }))
     }
 
     /// Position of the oldest instruction that has not issued.
     pub fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Cycles of a load that hits, beside its latency.
+    pub fn hit_cycles(&self) -> u64 {
+        self.hit_cycles
     }
 
     /// Takes back positions from `first` on. The instructions that come next are slotted again.
@@ -196,7 +205,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if !ready && !self.branches_at_once(core, order, &u, position) {
             return Err(self.why_not_ready(core, &u, position));
         }
-        self.older_result_or_data(core, order, &u)?;
+        match order.step {
+            None => self.older_result_or_data(core, order, &u)?,
+            Some(_) => self.may_go_on(core, order, &u, position)?,
+        }
         let (group, pipe) = self.slot_for(core, order, position, pc)?;
         if class.is_memory() && !self.may_access_memory(core, slot) {
             return Err(IssueStall::Memory);
@@ -211,11 +223,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.scheduler.unschedule(core.now, u.ready_cycle, slot);
         }
         core.progressed = true;
-        self.send_in_order(core, shared, slot, class, order.latency_cycles[op as usize]);
+        let mut latency = order.latency_cycles[op as usize];
+        if let Some(step) = &order.step {
+            latency = step.latency(class, latency);
+        }
+        self.send_in_order(core, shared, slot, class, latency);
         if !self.rob.at(slot).has(flag::ISSUED) {
             // The access asks the memory system again later.
             return Err(IssueStall::Memory);
         }
+        self.goes_on(core, order, slot, position, latency);
         if P::WANTS_STAGES {
             self.stage_cycles.at_mut(position as usize).pipe = pipe;
         }
@@ -376,7 +393,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     }
 
     /// The youngest instruction in flight before a position that writes a register.
-    fn producer_before(&self, position: u64, register: u8) -> Option<u64> {
+    pub(super) fn producer_before(&self, position: u64, register: u8) -> Option<u64> {
         if register == reg::ZERO {
             return None;
         }

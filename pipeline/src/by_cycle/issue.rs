@@ -17,12 +17,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn run_events(&mut self, core: &mut Resources) {
         core.progressed |= self.scheduler.advance(core.now);
         if self.events.next() <= core.now {
-            self.run_due_events(core);
+            self.run_events_until(core, core.now);
         }
     }
 
-    fn run_due_events(&mut self, core: &mut Resources) {
-        while let Some(event) = self.events.take_due(core.now) {
+    /// Handles the events up to a cycle.
+    pub(super) fn run_events_until(&mut self, core: &mut Resources, cycle: u64) {
+        while let Some(event) = self.events.take_due(cycle) {
             core.progressed = true;
             let slot = self.rob.slot_of(event.position);
             match event.kind {

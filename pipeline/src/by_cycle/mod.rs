@@ -25,6 +25,7 @@ mod events;
 mod fetch;
 mod front_queue;
 mod in_order;
+mod in_step;
 mod interrupts;
 mod issue;
 mod lsu;
@@ -81,11 +82,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Processor<E, P> {
     ) -> ControlFlow<Stop, u64> {
         let (context, resources) = (&mut self.context, &mut self.resources);
         resources.until = until;
-        let advanced = loop {
-            match context.cycle(resources, shared, end) {
-                ControlFlow::Continue(next) if next <= resources.until => {}
-                advanced => break advanced,
-            }
+        let advanced = match seldom(context.goes_in_step()) {
+            false => loop {
+                match context.cycle(resources, shared, end) {
+                    ControlFlow::Continue(next) if next <= resources.until => {}
+                    advanced => break advanced,
+                }
+            },
+            true => loop {
+                match context.cycle_in_step(resources, shared, end) {
+                    ControlFlow::Continue(next) if next <= resources.until => {}
+                    advanced => break advanced,
+                }
+            },
         };
         self.next_cycle = match advanced {
             ControlFlow::Continue(next) => next,
@@ -108,14 +117,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             // The last run ended in the middle of a cycle, behind a commit; it goes on here.
             core.paused = false;
         } else {
-            core.now += 1;
-            core.committed_in_cycle = 0;
-            core.stats.cycles = core.now;
-            core.progressed = false;
-            self.drain_store(core, shared);
-            // In front of commit: a branch resolves, and a store finds its violation, before it
-            // may leave the ROB in the same cycle.
-            self.run_events(core);
+            self.begin_cycle(core, shared);
         }
         if let Some(stop) = self.commit(core, end) {
             return ControlFlow::Break(stop);
@@ -127,6 +129,25 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.dispatch(core);
         self.decode(core);
         self.fetch(core, shared);
+        self.end_cycle(core)
+    }
+
+    /// What comes before all stages.
+    #[inline(always)]
+    fn begin_cycle(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
+        core.now += 1;
+        core.committed_in_cycle = 0;
+        core.stats.cycles = core.now;
+        core.progressed = false;
+        self.drain_store(core, shared);
+        // In front of commit: a branch resolves, and a store finds its violation, before it
+        // may leave the ROB in the same cycle.
+        self.run_events(core);
+    }
+
+    /// What comes behind all stages. Says in which cycle something may happen next.
+    #[inline(always)]
+    fn end_cycle(&mut self, core: &mut Resources) -> ControlFlow<Stop, u64> {
         if E::INTERRUPTIBLE && seldom(self.lines.count) {
             self.count_events(core, core.now - 1);
         }

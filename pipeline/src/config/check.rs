@@ -5,13 +5,14 @@ use super::chip::ChipConfig;
 use super::counters::CountersConfig;
 use super::error::Violation;
 use super::memory::L1dWrite;
-use super::sections::{AddressGeneration, MachineConfig, MemDep, Scheduling, Slotting};
+use super::sections::{AddressGeneration, MachineConfig, MemDep, Scheduling, Slotting, Stages};
 use super::units::UnitsConfig;
 use hps_sim_core::asm::edit_distance;
 use hps_sim_core::inst::Op;
 use hps_sim_core::isa::Isa;
 
 mod memory;
+mod step;
 
 /// Collects violations.
 struct Checks {
@@ -228,7 +229,14 @@ fn check_front(machine: &MachineConfig, c: &mut Checks) {
         8,
     );
     let to_decode = "fetch.fetch_to_decode_cycles";
-    if c.range(to_decode, fetch.fetch_to_decode_cycles, 1, 64)
+    let stages = machine.issue.stages();
+    let one_cycle = *stages == Stages::OneCycle;
+    if c.range(
+        to_decode,
+        fetch.fetch_to_decode_cycles,
+        u64::from(!one_cycle),
+        64,
+    ) && !one_cycle
         && fetch.fetch_to_decode_cycles < machine.memory.l1i.hit_cycles
     {
         c.refuse(
@@ -244,7 +252,7 @@ fn check_front(machine: &MachineConfig, c: &mut Checks) {
     c.range(
         "decode.decode_to_dispatch_cycles",
         machine.decode.decode_to_dispatch_cycles,
-        1,
+        u64::from(stages.are_free()),
         64,
     );
 }
@@ -287,7 +295,7 @@ fn check_window(machine: &MachineConfig, c: &mut Checks) {
     c.range(
         "issue.dispatch_to_issue_cycles",
         issue.dispatch_to_issue_cycles,
-        1,
+        u64::from(issue.stages().are_free()),
         64,
     );
     c.range(
@@ -297,6 +305,7 @@ fn check_window(machine: &MachineConfig, c: &mut Checks) {
         64,
     );
     check_in_order(machine, c);
+    step::check(machine, c);
 }
 
 /// The pipes of the 21164.

@@ -14,6 +14,19 @@ const PRESETS: &[(&str, &str)] = &[
         include_str!("../../presets/simplescalar-4wide.ron"),
     ),
     ("tiny-2wide", include_str!("../../presets/tiny-2wide.ron")),
+    ("five-stage", include_str!("../../presets/five-stage.ron")),
+    (
+        "five-stage-stalls",
+        include_str!("../../presets/five-stage-stalls.ron"),
+    ),
+    (
+        "five-stage-dual",
+        include_str!("../../presets/five-stage-dual.ron"),
+    ),
+    (
+        "single-cycle",
+        include_str!("../../presets/single-cycle.ron"),
+    ),
     ("wide-8", include_str!("../../presets/wide-8.ron")),
     ("ev5", include_str!("../../presets/ev5.ron")),
     ("ev6", include_str!("../../presets/ev6.ron")),

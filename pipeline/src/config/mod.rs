@@ -39,7 +39,7 @@ pub use memory::{
 pub use node::{KeyDoc, Source};
 pub use sections::{
     AddressGeneration, DecodeConfig, DiseConfig, ExpansionCost, FetchConfig, InOrderConfig,
-    IssueConfig, MachineConfig, MemDep, Scheduling, Slotting, SpeculationConfig, StoreSetsConfig,
-    StoreWaitConfig, WindowConfig,
+    InStepConfig, IssueConfig, MachineConfig, MemDep, Scheduling, Slotting, SpeculationConfig,
+    Stages, StoreSetsConfig, StoreWaitConfig, WindowConfig,
 };
 pub use units::{Named, UnitConfig, UnitTable, UnitTiming, UnitsConfig};

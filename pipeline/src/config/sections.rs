@@ -143,6 +143,17 @@ config_enum! {
     }
 }
 
+impl IssueConfig {
+    /// How instructions go through the stages.
+    #[must_use]
+    pub fn stages(&self) -> &Stages {
+        match &self.scheduling {
+            Scheduling::InOrder(order) => &order.stages,
+            Scheduling::OutOfOrder => &Stages::Free,
+        }
+    }
+}
+
 impl AddressGeneration {
     fn is_with_access(&self) -> bool {
         *self == AddressGeneration::WithAccess
@@ -169,6 +180,43 @@ config_section! {
         /// A conditional branch issues in the cycle of the integer comparison or logical operation
         /// that it tests; otherwise after its latency, as behind any other.
         compare_and_branch_together: bool = false, "true or false";
+        /// How instructions go through the stages behind fetch.
+        #[serde(skip_serializing_if = "Stages::are_free")]
+        stages: Stages = Stages::Free, "policy";
+    }
+}
+
+config_enum! {
+    /// How instructions go through the stages behind fetch.
+    Stages {
+        /// Behind issue each goes on by itself.
+        Free,
+        /// The stages decode, execute, memory and write back of textbooks, as wide as issue: an instruction that stays
+        /// in one holds all behind it.
+        InStep(InStepConfig),
+        /// All of them in one cycle, and the next instruction is fetched behind it. What misses a cache takes the cycles
+        /// of the miss beside.
+        OneCycle,
+    }
+}
+
+impl Stages {
+    /// Whether each instruction goes on by itself.
+    #[must_use]
+    pub fn are_free(&self) -> bool {
+        *self == Stages::Free
+    }
+}
+
+config_section! {
+    /// Stages of textbooks.
+    InStepConfig patched by InStepPatch {
+        /// Results go from behind execute and memory to the instructions that read them. Otherwise registers are read in
+        /// the cycle of write back at the earliest: they are written in its first half and read in its second.
+        forwarding: bool = true, "true or false";
+        /// Branches and indirect jumps are decided in decode, where they need their operands a cycle earlier; otherwise
+        /// in execute.
+        branches_in_decode: bool = false, "true or false";
     }
 }
 

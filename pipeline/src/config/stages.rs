@@ -15,8 +15,11 @@
 //!
 //! An instruction fetched in cycle 0 is decoded in cycle 3, dispatched in cycle 6, issued in
 //! cycle 7, executes in cycle 9, is complete in cycle 10 and commits in cycle 11: 12 stages.
+//!
+//! Where instructions go in step ([`Stages::InStep`]), decode, dispatch and issue are one cycle, in which registers are
+//! read, and what is complete has left execute and goes through memory.
 
-use super::sections::{ExpansionCost, MachineConfig};
+use super::sections::{ExpansionCost, InStepConfig, MachineConfig, Stages};
 use super::units::UnitTable;
 
 impl MachineConfig {
@@ -39,6 +42,9 @@ impl MachineConfig {
     /// Number of pipeline stages, with one cycle of execution.
     #[must_use]
     pub fn pipeline_stages(&self) -> u32 {
+        if *self.issue.stages() == Stages::OneCycle {
+            return 1;
+        }
         let execute_and_commit = 2;
         self.fetch_to_execute_cycles() + self.window.complete_to_commit_cycles + execute_and_commit
     }
@@ -50,10 +56,14 @@ impl MachineConfig {
     /// fetched in cycle 1. (9 for `hps-4wide`.)
     #[must_use]
     pub fn min_mispredict_penalty_cycles(&self) -> u32 {
-        self.fetch_to_execute_cycles()
-            + self.units.branch.latency_cycles
-            + self.branch.mispredict_extra_cycles
-            - 1
+        let executes = match self.issue.stages() {
+            Stages::InStep(InStepConfig {
+                branches_in_decode: true,
+                ..
+            }) => 0,
+            _ => self.units.branch.latency_cycles,
+        };
+        self.fetch_to_execute_cycles() + executes + self.branch.mispredict_extra_cycles - 1
     }
 
     /// The functional units, resolved to an array lookup for each class.
@@ -66,6 +76,16 @@ impl MachineConfig {
     #[must_use]
     pub fn stage_names(&self) -> Vec<String> {
         let mut names = Vec::new();
+        match self.issue.stages() {
+            Stages::Free => {}
+            Stages::OneCycle => return vec!["all".to_string()],
+            Stages::InStep(_) => {
+                numbered(&mut names, "fetch", self.fetch.fetch_to_decode_cycles);
+                numbered(&mut names, "decode", self.issue.issue_to_execute_cycles);
+                names.extend(["execute", "memory", "writeback"].map(str::to_string));
+                return names;
+            }
+        }
         numbered(&mut names, "fetch", self.fetch.fetch_to_decode_cycles);
         names.push("decode".to_string());
         numbered(&mut names, "rename", self.decode_to_dispatch_cycles() - 1);

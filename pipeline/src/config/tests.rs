@@ -45,6 +45,7 @@ fn leaf_paths(machine: &MachineConfig) -> BTreeSet<String> {
         path != "branch.predictor"
             && path != "speculation.memory_dependence"
             && path != "issue.scheduling"
+            && path != "issue.scheduling.stages"
             && path != "memory.l1d_write"
             && path != "memory.l1d_prefetch"
             && path != "units.pools"
@@ -110,6 +111,10 @@ fn the_key_table_is_what_the_machines_have() {
     machine.branch.history_update = HistoryUpdate::AtCommit;
     machine.branch.mispredict_extra_cycles += 1;
     machine.issue.address_generation = AddressGeneration::Separate;
+    machine.issue.scheduling = Scheduling::InOrder(InOrderConfig {
+        stages: Stages::InStep(InStepConfig::default()),
+        ..InOrderConfig::default()
+    });
     machine.window.memory_queue_entries += 2;
     machine.memory.miss_adds_hit_cycles = false;
     machine.memory.prefetch_instructions = PrefetchInstructions::Performed;

@@ -4,7 +4,7 @@ use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::process::Process;
 
 use super::kind;
-use crate::config::{AddressGeneration, MachineConfig};
+use crate::config::{AddressGeneration, MachineConfig, Stages};
 
 /// A core that commits nothing for this many cycles is stuck, and says so.
 pub(crate) const DEADLOCK_CYCLES: u64 = 1_000_000;
@@ -20,6 +20,8 @@ pub(crate) struct Params {
     pub fetch_block_mask: u64,
     pub taken_branches_per_cycle: u32,
     pub fetch_to_decode: u64,
+    /// From the fetch of a taken transfer whose target decode computes to that of the target.
+    pub target_in_decode: u64,
     pub decode_width: usize,
     pub decode_buffer: usize,
     pub decode_to_dispatch: u64,
@@ -76,7 +78,7 @@ pub(crate) struct Params {
 hps_sim_core::save_state! {
     Params {
         fetch_width: skip, fetch_buffer, fetch_block_mask: skip, taken_branches_per_cycle: skip,
-        fetch_to_decode: skip, decode_width, decode_buffer: skip, decode_to_dispatch: skip,
+        fetch_to_decode: skip, target_in_decode: skip, decode_width, decode_buffer: skip, decode_to_dispatch: skip,
         dispatch_width, rob_entries, reservation_stations, fp_queue, fp_queue_place: skip,
         limited_kinds: skip, alone_kinds: skip, has_peers: skip, load_queue, memory_queue: skip,
         shared_kinds: skip, watched_kinds: skip, separate_addresses: skip,
@@ -139,6 +141,7 @@ impl Params {
         let decode_to_dispatch =
             u64::from(config.decode.decode_to_dispatch_cycles) + u64::from(extra_decode_stages);
         let decode_width = config.decode.decode_width as usize;
+        let stages = config.issue.stages();
         let separate_addresses = config.issue.address_generation == AddressGeneration::Separate;
         Params {
             fetch_width: config.fetch.fetch_width_insts as usize,
@@ -146,6 +149,8 @@ impl Params {
             fetch_block_mask: u64::from(config.fetch.fetch_block_bytes) - 1,
             taken_branches_per_cycle: config.fetch.taken_branches_per_cycle,
             fetch_to_decode: u64::from(config.fetch.fetch_to_decode_cycles),
+            target_in_decode: u64::from(config.fetch.fetch_to_decode_cycles)
+                + u64::from(matches!(stages, Stages::InStep(_))),
             decode_width,
             decode_buffer: decode_width * (decode_to_dispatch as usize + 1),
             decode_to_dispatch,
@@ -181,7 +186,8 @@ impl Params {
             commit_width: u64::from(config.window.commit_width),
             complete_to_commit: u64::from(config.window.complete_to_commit_cycles),
             issue_width: config.issue.issue_width as usize,
-            dispatch_to_issue: u64::from(config.issue.dispatch_to_issue_cycles).max(1),
+            dispatch_to_issue: u64::from(config.issue.dispatch_to_issue_cycles)
+                .max(u64::from(stages.are_free())),
             issue_to_execute: u64::from(config.issue.issue_to_execute_cycles),
             store_forward: u64::from(config.speculation.store_forward_latency_cycles).max(1),
             fp_load_extra: u64::from(config.units.fp_load_extra_cycles),

@@ -16,6 +16,7 @@ use hps_sim_core::inst::OpClass;
 
 use crate::protocol::{Analysis, AnalyzedLine, Bound, Limits, Problem, hex};
 use crate::recorder::{Committed, Kept, Recorded, Recorder};
+use crate::step::Step;
 
 /// Iterations that a steady state takes at least.
 const FEWEST: usize = 8;
@@ -223,6 +224,9 @@ impl Latencies<'_> {
 
     /// From issue to result, as it was.
     fn measured(self, row: &Kept) -> u64 {
+        if let Some(step) = Step::of(self.0) {
+            return step.latency(row);
+        }
         let before = u64::from(self.0.issue.issue_to_execute_cycles);
         let took = row.complete.saturating_sub(row.issue);
         took.saturating_sub(before).max(1)

@@ -21,6 +21,12 @@ exchanged! {
         pub predictor: String,
         /// Instructions issue in program order.
         pub in_order: bool,
+        /// How instructions go through the stages: `free`, `in step` or `one cycle`.
+        pub flow: String,
+        /// In step: results are forwarded.
+        pub forwarding: bool,
+        /// In step: branches are decided in decode.
+        pub branches_in_decode: bool,
         /// Cycles from fetch to decode, from there to dispatch, to issue, and to execution.
         pub stages: [u64; 4],
         /// Caches from level 1 on.

@@ -3,7 +3,7 @@
 import type { App } from "./app";
 import { fill, grouped, h, percent } from "./dom";
 import { TableDrawing, titleOf } from "./tables";
-import type { MemoryOpView, Row, Slot, TableView } from "./types";
+import type { CycleView, MemoryOpView, Row, Slot, TableView } from "./types";
 
 /** Ways between blocks: from, to, and which sides they leave and reach (right, left, top, bottom). */
 const WAYS: [string, string, string][] = [
@@ -22,6 +22,25 @@ const WAYS: [string, string, string][] = [
   ["dcache", "loads", "rl"],
   ["rob", "commit", "rl"],
   ["commit", "stores", "bt"],
+];
+
+/** The same where instructions go through the stages in step. */
+const STEP_WAYS: [string, string, string][] = [
+  ["fetch", "decode", "rl"],
+  ["decode", "units", "rl"],
+  ["units", "memory", "rl"],
+  ["memory", "commit", "rl"],
+  ["icache", "fetch", "tb"],
+  ["memory", "dcache", "bt"],
+  ["dcache", "memory", "tb"],
+  ["commit", "stores", "bt"],
+];
+
+/** Where they take one cycle. */
+const ONE_CYCLE_WAYS: [string, string, string][] = [
+  ["icache", "one", "rl"],
+  ["one", "dcache", "rl"],
+  ["dcache", "one", "lr"],
 ];
 
 /** Names of tables inside a block that says where they are. */
@@ -189,86 +208,123 @@ export class Blocks {
     const stores = queue((op) => op.is_store, "store");
     const names = inside?.tables.map((table) => table.name) ?? [];
     const predictors = names.filter((name) => !/^(l[123]|itlb|dtlb|write)/.test(name));
-    fill(
-      this.blocks,
-      this.block(
-        "predictors",
-        "Predictors",
-        sizes.predictor,
-        undefined,
-        this.fact("branches so far", view.branches_so_far),
-        this.fact("mispredicted", rate(so["mispredicted"] ?? 0, view.branches_so_far)),
-        this.fact("unknown to the BTB", so["btb_miss"] ?? 0),
-        now ? h("div", { class: "history", title: "Directions of the last branches on the predicted path, the newest on the right: 1 is taken" }, "history ", h("code", {}, now.history.slice(-16))) : null,
-        ...predictors.map((name) => this.table(name)),
-      ),
-      this.block(
-        "fetch",
-        "Fetch and decode",
-        view.front.length,
-        undefined,
-        ...view.front.map((row) => this.slot(row, "front")),
-        now ? this.fact("goes on at", now.fetch_pc) : null,
-        now?.fetch_from ? this.fact("waits until cycle", now.fetch_from) : null,
-      ),
-      this.block("rob", "Reorder buffer", view.rob.length, sizes.rob, ...of(view.rob)),
-      this.block("commit", "Commit", view.committed.length, sizes.commit_width, ...view.committed.map((row) => this.slot(row, "done"))),
-      this.block(
-        "icache",
-        "Instruction cache",
-        "",
-        undefined,
-        this.table("l1i"),
-        this.table("itlb"),
-        this.table("l1i_misses"),
-        this.fact("waits for it so far", so["l1i_miss"] ?? 0),
-      ),
-      this.block("stations", "Stations", view.waiting, sizes.stations, ...of(view.rob.filter((slot) => slot.stage === "waiting"))),
-      this.block(
-        "units",
-        "Units",
-        working.length,
-        undefined,
-        ...Object.entries(sizes.pools).map(([pool, count]) =>
-          h(
-            "div",
-            { class: "pool" },
-            h("span", {}, `${pool.replaceAll("_", " ")} ×${count}`),
-            of(working.filter((slot) => slot.pool === pool)),
-          ),
+    const predictorsBlock = this.block(
+      "predictors",
+      "Predictors",
+      sizes.predictor.replace(/([a-z])([A-Z])/g, "$1 $2"),
+      undefined,
+      this.fact("branches so far", view.branches_so_far),
+      this.fact("mispredicted", rate(so["mispredicted"] ?? 0, view.branches_so_far)),
+      this.fact("unknown to the BTB", so["btb_miss"] ?? 0),
+      now ? h("div", { class: "history", title: "Directions of the last branches on the predicted path, the newest on the right: 1 is taken" }, "history ", h("code", {}, now.history.slice(-16))) : null,
+      ...predictors.map((name) => this.table(name)),
+    );
+    const fetchBlock = this.block(
+      "fetch",
+      "Fetch and decode",
+      view.front.length,
+      undefined,
+      ...view.front.map((row) => this.slot(row, "front")),
+      now ? this.fact("goes on at", now.fetch_pc) : null,
+      now?.fetch_from ? this.fact("waits until cycle", now.fetch_from) : null,
+    );
+    const robBlock = this.block("rob", "Reorder buffer", view.rob.length, sizes.rob, ...of(view.rob));
+    const commitBlock = this.block("commit", "Commit", view.committed.length, sizes.commit_width, ...view.committed.map((row) => this.slot(row, "done")));
+    const icacheBlock = this.block(
+      "icache",
+      "Instruction cache",
+      "",
+      undefined,
+      this.table("l1i"),
+      this.table("itlb"),
+      this.table("l1i_misses"),
+      this.fact("waits for it so far", so["l1i_miss"] ?? 0),
+    );
+    const stationsBlock = this.block("stations", "Stations", view.waiting, sizes.stations, ...of(view.rob.filter((slot) => slot.stage === "waiting")));
+    const unitsBlock = this.block(
+      "units",
+      "Units",
+      working.length,
+      undefined,
+      ...Object.entries(sizes.pools).map(([pool, count]) =>
+        h(
+          "div",
+          { class: "pool" },
+          h("span", {}, `${pool.replaceAll("_", " ")} ×${count}`),
+          of(working.filter((slot) => slot.pool === pool)),
         ),
       ),
-      this.block("stores", "Store queue", now ? stores.length : view.stores, sizes.store_queue, ...stores),
-      this.block(
-        "level2",
-        "Level 2 and memory",
-        "",
-        undefined,
-        ...["l2", "l3", "l2_misses", "l2_tlb"].map((name) => this.table(name)),
-        ...Object.entries(view.misses).map(([level, count]) => this.fact(`loads that wait for ${level}`, count)),
-      ),
-      this.block(
-        "dcache",
-        "Data cache",
-        "",
-        undefined,
-        ...["l1d", "dtlb", "l1d_misses", "write_buffer"].map((name) => this.table(name)),
-        this.fact("loads so far", view.loads_so_far),
-        this.fact("missed level 1", rate(so["l1d_miss"] ?? 0, view.loads_so_far)),
-        this.fact("missed level 2", rate(so["l2_miss"] ?? 0, view.loads_so_far)),
-        this.fact("missed the TLB", so["dtlb_miss"] ?? 0),
-      ),
-      this.block(
-        "loads",
-        "Load queue",
-        view.loads,
-        sizes.load_queue,
-        ...queue((op) => !op.is_store, "load"),
-        this.fact("got a store's value so far", so["forwarded"] ?? 0),
-        this.fact("run again so far", so["replayed"] ?? 0),
-      ),
     );
+    const storeBlock = this.block("stores", "Store queue", now ? stores.length : view.stores, sizes.store_queue, ...stores);
+    const level2Block = this.block(
+      "level2",
+      "Level 2 and memory",
+      "",
+      undefined,
+      ...["l2", "l3", "l2_misses", "l2_tlb"].map((name) => this.table(name)),
+      ...Object.entries(view.misses).map(([level, count]) => this.fact(`loads that wait for ${level}`, count)),
+    );
+    const dcacheBlock = this.block(
+      "dcache",
+      "Data cache",
+      "",
+      undefined,
+      ...["l1d", "dtlb", "l1d_misses", "write_buffer"].map((name) => this.table(name)),
+      this.fact("loads so far", view.loads_so_far),
+      this.fact("missed level 1", rate(so["l1d_miss"] ?? 0, view.loads_so_far)),
+      this.fact("missed level 2", rate(so["l2_miss"] ?? 0, view.loads_so_far)),
+      this.fact("missed the TLB", so["dtlb_miss"] ?? 0),
+    );
+    const loadBlock = this.block(
+      "loads",
+      "Load queue",
+      view.loads,
+      sizes.load_queue,
+      ...queue((op) => !op.is_store, "load"),
+      this.fact("got a store's value so far", so["forwarded"] ?? 0),
+      this.fact("run again so far", so["replayed"] ?? 0),
+    );
+    const { flow } = sizes;
+    this.blocks.className = `blocks ${flow.replace(" ", "-")}`;
+    if (flow === "free") {
+      fill(this.blocks, predictorsBlock, fetchBlock, robBlock, commitBlock, icacheBlock, stationsBlock, unitsBlock, storeBlock, level2Block, dcacheBlock, loadBlock);
+    } else {
+      const caches = [icacheBlock, dcacheBlock, storeBlock, level2Block];
+      fill(this.blocks, ...(flow === "in step" ? this.inStep(view, predictorsBlock) : [this.atOnce(view)]), ...caches);
+    }
     this.draw();
+  }
+
+  /** The five stages, each with the instructions that it holds. */
+  private inStep(view: CycleView, predictors: HTMLElement): HTMLElement[] {
+    const { sizes } = this.app.summary!;
+    const places = sizes.issue_width;
+    const of = (slots: Slot[]) => slots.map((slot) => this.slot(slot.row, slot.stage));
+    const at = (stage: string) => view.rob.filter((slot) => slot.stage === stage);
+    const isDecoded = (row: Row) => row.decode !== null && row.decode <= view.cycle;
+    const [fetched, decoded] = [view.front.filter((row) => !isDecoded(row)), view.front.filter(isDecoded)];
+    const waiting = at("waiting");
+    const inDecode = [...decoded.map((row) => this.slot(row, "front")), ...of([...waiting, ...at("reading")])];
+    const hazards = waiting.flatMap(({ row }) =>
+      row.sources
+        .filter(({ ready }) => ready !== null && ready > view.cycle + 1)
+        .map(({ register, text }) => this.fact(`waits for ${register} of`, text.split(" ")[0]!)),
+    );
+    const [executing, memory] = [at("executing"), at("memory")];
+    return [
+      this.block("fetch", "IF: fetch", fetched.length, sizes.fetch_buffer, ...fetched.map((row) => this.slot(row, "front"))),
+      this.block("decode", "ID: decode", inDecode.length, places, ...inDecode, ...hazards),
+      this.block("units", "EX: execute", executing.length, places, ...of(executing)),
+      this.block("memory", "MEM: memory", memory.length, places, ...of(memory)),
+      this.block("commit", "WB: write back", view.committed.length, places, ...view.committed.map((row) => this.slot(row, "done"))),
+      predictors,
+    ];
+  }
+
+  /** The one instruction of a cycle. */
+  private atOnce(view: CycleView): HTMLElement {
+    const rows = [...view.committed, ...view.rob.map((slot) => slot.row), ...view.front];
+    return this.block("one", "All stages in one cycle", rows.length, 1, ...rows.map((row) => this.slot(row, "executing")));
   }
 
   /** Draws what needs the sizes of the elements. */
@@ -285,16 +341,17 @@ export class Blocks {
     const whole = this.blocks.getBoundingClientRect();
     // In one or two columns there is no room for them.
     if (whole.width === 0 || !this.blocks.firstChild || getComputedStyle(this.blocks).gridTemplateColumns.split(" ").length < 4) return;
+    const ways = { "in step": STEP_WAYS, "one cycle": ONE_CYCLE_WAYS }[this.app.summary!.sizes.flow] ?? WAYS;
     this.lines.setAttribute("width", String(whole.width));
     this.lines.setAttribute("height", String(whole.height));
     const box = (id: string) => {
       const { left, top, width, height } = this.blocks.querySelector(`.block-${id}`)!.getBoundingClientRect();
       return { left: left - whole.left, top: top - whole.top, right: left - whole.left + width, bottom: top - whole.top + height };
     };
-    for (const [from, to, sides] of WAYS) {
+    for (const [from, to, sides] of ways) {
       const [a, b] = [box(from), box(to)];
       // Ways that run both ways between two blocks lie beside each other.
-      const shift = WAYS.some(([other, back]) => other === to && back === from) ? (from < to ? -7 : 7) : 0;
+      const shift = ways.some(([other, back]) => other === to && back === from) ? (from < to ? -7 : 7) : 0;
       let points: [number, number][];
       if (sides === "rl" || sides === "lr") {
         const [x, end] = sides === "rl" ? [a.right, b.left] : [a.left, b.right];
@@ -323,5 +380,20 @@ export class Blocks {
       head.setAttribute("d", `M${tip.join(",")} L${corner(1)} L${corner(-1)} Z`);
       this.lines.append(line, head);
     }
+    if (this.app.summary!.sizes.forwarding) this.drawForwards(box);
+  }
+
+  /** Results that go back to execute, above the stages. */
+  private drawForwards(box: (id: string) => { left: number; right: number; top: number }): void {
+    const to = box("units");
+    ["memory", "commit"].forEach((id, at) => {
+      const from = box(id);
+      const [x, end, top] = [from.left + 24, to.right - 24 - 18 * at, Math.min(from.top, to.top) - 10 - 8 * at];
+      const line = document.createElementNS(SVG, "polyline");
+      line.setAttribute("points", `${x},${from.top} ${x},${top} ${end},${top} ${end},${to.top}`);
+      const head = document.createElementNS(SVG, "path");
+      head.setAttribute("d", `M${end},${to.top} L${end - 4},${to.top - 6} L${end + 4},${to.top - 6} Z`);
+      this.lines.append(line, head);
+    });
   }
 }

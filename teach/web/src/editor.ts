@@ -24,6 +24,24 @@ const pointer = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+const chosenLines = StateEffect.define<number[]>();
+const chosenLine = Decoration.line({ class: "cm-chosen" });
+
+/** Lines that belong to a chosen line of another text. */
+const chosen = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, change) {
+    for (const effect of change.effects) {
+      if (!effect.is(chosenLines)) continue;
+      const { doc } = change.state;
+      const lines = effect.value.filter((line) => line <= doc.lines).sort((a, b) => a - b);
+      return Decoration.set(lines.map((line) => chosenLine.range(doc.line(line).from)));
+    }
+    return marks.map(change.changes);
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
 const breakLines = StateEffect.define<number[]>();
 const broken = new (class extends GutterMarker {
   override elementClass = "cm-break";
@@ -70,6 +88,7 @@ export class Editor {
           drawSelection(),
           highlightActiveLine(),
           lintGutter(),
+          chosen,
           pointer,
           // Tab leaves the editor, as it does other controls.
           keymap.of([...defaultKeymap, ...historyKeymap]),
@@ -90,6 +109,18 @@ export class Editor {
   /** Marks the lines that have breakpoints. */
   showBreaks(lines: number[]): void {
     this.view.dispatch({ effects: breakLines.of(lines) });
+  }
+
+  /** Marks lines, and shows the first of them. */
+  choose(lines: number[]): void {
+    this.view.dispatch({ effects: chosenLines.of(lines) });
+    const first = Math.min(...lines);
+    if (first > this.view.state.doc.lines) return;
+    const block = this.view.lineBlockAt(this.view.state.doc.line(first).from);
+    const { scrollDOM } = this.view;
+    if (block.top < scrollDOM.scrollTop || block.bottom > scrollDOM.scrollTop + scrollDOM.clientHeight) {
+      scrollDOM.scrollTop = block.top - scrollDOM.clientHeight / 3;
+    }
   }
 
   get text(): string {

@@ -41,6 +41,8 @@ export interface Linked {
   tab: Tab;
   /** The memory that is shown: an address or a symbol. */
   address: string;
+  /** How it is shown. */
+  form: "bytes" | "words" | "doublewords" | "text" | "picture";
   /** The table of the machine that is shown, and its set. */
   table: string;
   set: number;

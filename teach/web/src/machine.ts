@@ -59,6 +59,57 @@ function boxes({ sizes }: Summary): Box[] {
   ];
 }
 
+/** The boxes of a machine whose instructions go through the stages in step, or take one cycle. */
+function stepBoxes({ sizes }: Summary): Box[] {
+  const of = (name: string) => sizes.caches.find((one) => one.name === name)!;
+  const pools = Object.entries(sizes.pools).map(([name, count]) => `${name.replaceAll("_", " ")} ×${count}`);
+  const held = sizes.issue_width === 1 ? "one instruction" : `${sizes.issue_width} instructions`;
+  const hazards = sizes.forwarding ? ["waits for a load's result"] : ["waits until operands", "are written back"];
+  const stages: Box[] =
+    sizes.flow === "one cycle"
+      ? [{ id: "one", title: "All stages in one cycle", lines: ["fetch, decode, execute, memory, write back", "the next instruction follows in the next cycle"], at: [190, 60, 314, 92], keys: ["issue.", "units."] }]
+      : [
+          { id: "fetch", title: "IF: fetch", lines: [`${sizes.fetch_width} a cycle`, sizes.predictor.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase()], at: [10, 60, 142, 108], keys: ["fetch.", "branch."] },
+          { id: "decode", title: "ID: decode", lines: [held, "reads registers", ...hazards, ...(sizes.branches_in_decode ? ["decides branches"] : [])], at: [178, 60, 160, 108], keys: ["decode.", "issue."] },
+          { id: "units", title: "EX: execute", lines: [...pools, ...(sizes.branches_in_decode ? [] : ["decides branches"])], at: [364, 60, 142, 32 + LINE * (pools.length + 1)], keys: ["units."] },
+          { id: "mem", title: "MEM: memory", lines: [held, "loads and stores"], at: [532, 60, 142, 108], keys: ["window.store", "window.load"] },
+          { id: "commit", title: "WB: write back", lines: [held, "in program order"], at: [700, 60, 142, 108], keys: ["window.commit"] },
+        ];
+  return [
+    ...stages,
+    { id: "l1i", title: "Level 1, code", lines: cache(of("l1i")), at: [10, 230, 142, 78], keys: ["memory.l1i."] },
+    { id: "l1d", title: "Level 1, data", lines: cache(of("l1d")), at: [532, 230, 142, 78], keys: ["memory.l1d"] },
+    { id: "l2", title: "Level 2", lines: cache(of("l2")), at: [270, 320, 142, 78], keys: ["memory.l2."] },
+    { id: "memory", title: "Memory", lines: [`${grouped(sizes.memory_cycles)} cycles`], at: [438, 320, 142, 78], keys: ["memory.latency"] },
+  ];
+}
+
+const STEP_WAYS: [string, string][] = [
+  ["l1i", "fetch"],
+  ["fetch", "decode"],
+  ["decode", "units"],
+  ["units", "mem"],
+  ["mem", "commit"],
+  ["l1d", "mem"],
+  ["l1i", "one"],
+  ["one", "l1d"],
+  ["l2", "l1i"],
+  ["l2", "l1d"],
+  ["l2", "memory"],
+];
+
+/** Ways of results that are forwarded, above the stages. */
+function forwards(all: Box[]): SVGElement[] {
+  const [to, ...from] = ["units", "mem", "commit"].map((id) => all.find((box) => box.id === id)?.at);
+  if (!to) return [];
+  const paths = from.flatMap((one, at) => {
+    if (!one) return [];
+    const [x, end, top] = [one[0] + 30, to[0] + to[2] - 30 - 26 * at, 46 - 18 * at];
+    return [node("path", { d: `M${x} ${one[1]}V${top}H${end}V${to[1]}`, class: "way" }), node("path", { d: `M${end} ${to[1]}L${end - 4} ${to[1] - 6}L${end + 4} ${to[1] - 6}Z`, class: "tip" })];
+  });
+  return [...paths, node("text", { x: to[0] + to[2] + 34, y: 22, class: "cores" }, "forwarding")];
+}
+
 const WAYS: [string, string][] = [
   ["predictor", "fetch"],
   ["l1i", "fetch"],
@@ -95,7 +146,8 @@ function way([x, y, w, h]: Box["at"], [u, v, s, t]: Box["at"]): { d: string; tip
 
 /** The diagram of the machine of a run; boxes whose keys are changed are marked. */
 export function machineDiagram(summary: Summary, keys: Record<string, string>): SVGSVGElement {
-  const all = boxes(summary);
+  const inStep = summary.sizes.flow !== "free";
+  const all = inStep ? stepBoxes(summary) : boxes(summary);
   const { cores } = summary.sizes;
   const isChanged = (box: Box): boolean => Object.keys(keys).some((key) => box.keys.some((begin) => key.startsWith(begin)));
   const picture = node("svg", { class: "machine-diagram", viewBox: "0 0 860 406", role: "img" });
@@ -105,7 +157,8 @@ export function machineDiagram(summary: Summary, keys: Record<string, string>): 
     const frame = bottom ? `M4 4H856V${bottom}H4Z` : "M4 4H856V304H345V402H4Z";
     picture.append(node("path", { d: frame, class: "core" }), node("text", { x: 846, y: 294, class: "cores", "text-anchor": "end" }, `×${cores} cores`));
   }
-  for (const [from, to] of WAYS) {
+  if (summary.sizes.forwarding) picture.append(...forwards(all));
+  for (const [from, to] of inStep ? STEP_WAYS : WAYS) {
     const [a, b] = [from, to].map((id) => all.find((box) => box.id === id));
     const end = b ?? (to === "l3" ? all.find((box) => box.id === "memory") : undefined);
     if (!a || !end) continue;

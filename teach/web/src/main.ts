@@ -42,6 +42,7 @@ const BEGIN: Linked = {
   zoom: 5,
   tab: "registers",
   address: "0x1000000",
+  form: "bytes",
   table: "l1d",
   set: 0,
   productions: null,

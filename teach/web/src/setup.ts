@@ -2,6 +2,7 @@
 
 import type { App } from "./app";
 import { choice, debounced, fill, grouped, h, labelled } from "./dom";
+import { CSource } from "./csource";
 import { Editor } from "./editor";
 import { machineDiagram } from "./machine";
 import type { MachineInfo, ProgramChoice } from "./types";
@@ -93,28 +94,17 @@ const DEPENDENCES: [string, string][] = [
 ];
 
 /** Programs to begin with. */
-export const EXAMPLES = (JSON.parse(document.getElementById("examples")!.textContent!) as { name: string; text: string }[]).map(
-  ({ name, text }) => ({
+export const EXAMPLES = (JSON.parse(document.getElementById("examples")!.textContent!) as { name: string; text: string; c?: string }[]).map(
+  ({ name, text, c }) => ({
+    c,
     name: name.replace(/^\d+-|(\.alpha)?\.s$/g, "").replaceAll("-", " "),
     isa: name.endsWith(".alpha.s") ? "alpha" : "riscv64",
     text,
   }),
 );
 
-/** Machines to grow with: a preset and what is changed of it. */
-const LADDER: { name: string; about: string; machine: string; keys: Record<string, string> }[] = [
-  {
-    name: "one at a time",
-    about: "a step on the way: 1-wide, in program order",
-    machine: "tiny-2wide",
-    keys: { ...widths(1), "issue.scheduling": "InOrder()" },
-  },
-  { name: "dual issue", about: "2-wide, in program order", machine: "tiny-2wide", keys: { "issue.scheduling": "InOrder()" } },
-];
-
-function widths(width: number): Record<string, string> {
-  return Object.fromEntries(WIDTHS.map((key) => [key, String(width)]));
-}
+/** Machines to grow with, which come first. */
+const LADDER = ["single-cycle", "five-stage-stalls", "five-stage", "five-stage-dual", "tiny-2wide"];
 
 /** The words of a line; quotes hold blanks. */
 export const words = (line: string): string[] =>
@@ -123,13 +113,11 @@ export const words = (line: string): string[] =>
 /** A word as it stands in such a line. */
 const quoted = (word: string): string => (word === "" || /[\s"']/.test(word) ? (word.includes('"') ? `'${word}'` : `"${word}"`) : word);
 
-const same = (a: Record<string, string>, b: Record<string, string>): boolean =>
-  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
-
 export class SetupPanel {
   readonly element = h("section", { class: "setup", "aria-label": "Program and machine" });
   readonly editor: Editor;
   private readonly source = h("div", { class: "source" });
+  private readonly c = new CSource((lines) => this.editor.choose(lines));
   private readonly machine = h("div", { class: "keys" });
   readonly diagram = h("div", { class: "machine-picture", tabIndex: 0, role: "region", "aria-label": "Block diagram of the machine" });
   private readonly run = debounced(160, () => void this.app.run());
@@ -152,7 +140,9 @@ export class SetupPanel {
       }
       if (change === "cycle" || change === "run") {
         const pc = app.stateView?.pc;
-        this.editor.point(pc ? app.summary?.lines[pc] : undefined);
+        const line = pc ? app.summary?.lines[pc] : undefined;
+        this.editor.point(line);
+        this.c.point(line);
         const lines = app.linked.breakpoints.map((at) => app.summary?.lines[at]);
         this.editor.showBreaks(lines.filter((line) => line !== undefined));
       }
@@ -175,7 +165,7 @@ export class SetupPanel {
     const { served, limits } = this.app.catalog;
     const programs: [string, string][] = [
       ["assembly", "assembly, written here"],
-      ...EXAMPLES.map(({ name }, at): [string, string] => [`example ${at}`, `example: ${name}`]),
+      ...EXAMPLES.map(({ name, c }, at): [string, string] => [`example ${at}`, `${c === undefined ? "example" : "C"}: ${name}`]),
       ...(served ? [["served", served[0]] as [string, string]] : []),
       ...this.app.catalog.programs.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
       ...(this.file ? [["file", this.file.kind === "file" ? this.file.name : ""] as [string, string]] : []),
@@ -241,8 +231,9 @@ export class SetupPanel {
     ];
     const stop = h("button", { type: "button", class: "stop", onclick: () => void this.app.stop() }, "Stop");
     const { keys } = setup;
-    const ladder = LADDER.findIndex((one) => one.machine === setup.machine && same(one.keys, keys));
-    const changes = ladder >= 0 ? 0 : Object.keys(keys).length;
+    const changes = Object.keys(keys).length;
+    const step = (name: string): number => (LADDER.indexOf(name) + LADDER.length + 1) % (LADDER.length + 1);
+    const machines = [...this.app.catalog.machines].sort((a, b) => step(a.name) - step(b.name));
     const drawer = (name: "program" | "machine", text: string): HTMLElement =>
       h(
         "button",
@@ -268,15 +259,11 @@ export class SetupPanel {
         labelled(
           "Machine",
           choice(
-            [
-              ...LADDER.map(({ name, about }, at): [string, string] => [`ladder ${at}`, `${name}: ${about}`]),
-              ...this.app.catalog.machines.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
-            ],
-            ladder >= 0 ? `ladder ${ladder}` : setup.machine,
+            machines.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
+            setup.machine,
             (name) => {
-              const one = name.startsWith("ladder ") ? LADDER[Number(name.slice(7))]! : undefined;
-              setup.machine = one?.machine ?? name;
-              setup.keys = { ...one?.keys };
+              setup.machine = name;
+              setup.keys = {};
               this.changed();
               this.render();
             },
@@ -304,7 +291,8 @@ export class SetupPanel {
     );
     if (program.kind === "assembly") {
       this.editor.text = program.text;
-      fill(this.source, this.editor.element);
+      this.c.show(EXAMPLES[example]?.c, program.text);
+      fill(this.source, h("div", { class: EXAMPLES[example]?.c === undefined ? "" : "beside-c" }, this.c.element, this.editor.element));
     } else {
       const isFile = program.kind === "file";
       fill(this.source, isFile ? h("p", { class: "faint" }, `${program.name} is not part of links to this page.`) : null);

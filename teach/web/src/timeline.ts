@@ -33,11 +33,40 @@ const STAGES: Record<string, Stage> = {
   retire: { letter: "C", name: "complete, waits to commit", color: "--stage-retire" },
 };
 
-export const legend = (): HTMLElement =>
+/** The stages where instructions go through them in step. */
+const IN_STEP: Record<string, Stage> = {
+  ...STAGES,
+  fetch: { letter: "F", name: "fetch (IF)", color: "--stage-fetch" },
+  decode: { letter: "D", name: "decode (ID)", color: "--stage-decode" },
+  wait: { letter: "D", name: "waits in decode (ID)", color: "--stage-wait" },
+  read: { letter: "D", name: "decodes and reads registers (ID)", color: "--stage-decode" },
+  execute: { letter: "X", name: "executes (EX)", color: "--stage-execute" },
+  memory: { letter: "M", name: "memory (MEM)", color: "--stage-memory" },
+  retire: { letter: "W", name: "writes back (WB)", color: "--stage-retire" },
+};
+
+/** All stages in one cycle. */
+const ONE_CYCLE: Record<string, Stage> = {
+  ...STAGES,
+  execute: { letter: "1", name: "all stages in one cycle", color: "--stage-execute" },
+  memory: { letter: "M", name: "waits for memory", color: "--stage-memory" },
+};
+
+/** The stages of a machine. */
+const stagesOf = (flow: string | undefined): Record<string, Stage> => (flow === "in step" ? IN_STEP : flow === "one cycle" ? ONE_CYCLE : STAGES);
+
+/** Stages that the legend shows. */
+const shown = (flow: string | undefined): Stage[] => {
+  const { fetch, read, wait, execute, memory, retire } = stagesOf(flow);
+  if (flow === "one cycle") return [execute!, memory!];
+  return flow === "in step" ? [fetch!, read!, wait!, execute!, memory!, retire!] : Object.values(STAGES);
+};
+
+export const legend = (flow?: string): HTMLElement =>
   h(
     "ul",
     { class: "legend", "aria-label": "Stages" },
-    Object.values(STAGES).map((stage) =>
+    shown(flow).map((stage) =>
       h("li", {}, h("span", { class: "swatch", style: `background: var(${stage.color})` }, stage.letter), stage.name),
     ),
     h("li", {}, h("span", { class: "swatch squashed" }, "F"), "squashed"),
@@ -58,16 +87,16 @@ const STATES: Record<string, [string, string]> = {
 /** Why an instruction was in a stage for so long; nothing if that needs no reason. */
 function reason(stage: Stage, row: Row): string {
   const of = (cause: string) => cause.replaceAll("_", " ");
-  switch (stage) {
-    case STAGES["fetch"]:
-    case STAGES["decode"]:
+  switch (stage.color) {
+    case STAGES["fetch"]!.color:
+    case STAGES["decode"]!.color:
       return row.gap ? of(row.gap) : "";
-    case STAGES["wait"]:
+    case STAGES["wait"]!.color:
       return row.events.includes("store_wait") ? "an older store" : "operands or a unit";
-    case STAGES["memory"]:
+    case STAGES["memory"]!.color:
       if (row.events.includes("forwarded")) return "a store in flight";
       return row.cause.startsWith("load_") || row.cause === "dtlb" ? of(row.cause).replace(/^load /, "") : "its value";
-    case STAGES["retire"]:
+    case STAGES["retire"]!.color:
       return "older instructions";
     default:
       return "";
@@ -75,17 +104,18 @@ function reason(stage: Stage, row: Row): string {
 }
 
 /** The parts of a row: stage, first cycle, first cycle behind. */
-export function parts(row: Row): [Stage, number, number][] {
+export function parts(row: Row, flow?: string): [Stage, number, number][] {
   const end = row.end + 1;
+  const stages = stagesOf(flow);
 
   const stops: [Stage, number | null][] = [
-    [STAGES.fetch!, row.fetch],
-    [STAGES.decode!, row.decode],
-    [STAGES.wait!, row.dispatch],
-    [STAGES.read!, row.issue],
-    [STAGES.execute!, row.execute],
-    [STAGES.memory!, row.data],
-    [STAGES.retire!, row.complete],
+    [stages.fetch!, row.fetch],
+    [stages.decode!, row.decode],
+    [stages.wait!, row.dispatch],
+    [stages.read!, row.issue],
+    [stages.execute!, row.execute],
+    [stages.memory!, row.data],
+    [stages.retire!, row.complete],
   ];
   const reached = stops.filter((stop): stop is [Stage, number] => stop[1] !== null && stop[1] < end);
   const all = reached.map(([stage, from], at): [Stage, number, number] => [stage, from, reached[at + 1]?.[1] ?? end]);
@@ -221,6 +251,11 @@ export class Timeline {
       marks,
       said,
     );
+  }
+
+  /** How instructions go through the stages. */
+  private get flow(): string | undefined {
+    return this.app.summary?.sizes.flow;
   }
 
   /** Scrolls a row into sight. */
@@ -395,7 +430,7 @@ export class Timeline {
         : `cycle ${cycle}: instructions commit`;
     } else if (line >= 0) {
       const row = this.app.line(Math.floor(this.top) + line);
-      const part = row && x >= 0 ? parts(row).find(([, from, to]) => from <= cycle && cycle < to) : undefined;
+      const part = row && x >= 0 ? parts(row, this.flow).find(([, from, to]) => from <= cycle && cycle < to) : undefined;
       const why = row && part ? reason(part[0], row) : "";
       if (row) text = `${row.pc} ${row.text}${part ? `; cycle ${cycle}: ${part[0].name}${why ? ` (${why})` : ""}` : ""}`;
     }
@@ -597,7 +632,7 @@ export class Timeline {
     pen.fillStyle = color("--ink");
     const fits = Math.floor((label - (several ? CONTEXT_WIDTH : 0) - 22) / 7.25);
     pen.fillText(`${row.pc.slice(2)} ${row.text}`.slice(0, fits), 18, middle);
-    for (const [stage, from, to] of parts(row)) {
+    for (const [stage, from, to] of parts(row, this.flow)) {
       const [begin, end] = [Math.max(x(from), label), x(to)];
       if (end <= label) continue;
       pen.fillStyle = color(stage.color);

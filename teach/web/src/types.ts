@@ -591,6 +591,18 @@ pools: { [key in string]: number }, predictor: string,
  */
 in_order: boolean, 
 /**
+ * How instructions go through the stages: `free`, `in step` or `one cycle`.
+ */
+flow: string, 
+/**
+ * In step: results are forwarded.
+ */
+forwarding: boolean, 
+/**
+ * In step: branches are decided in decode.
+ */
+branches_in_decode: boolean, 
+/**
  * Cycles from fetch to decode, from there to dispatch, to issue, and to execution.
  */
 stages: [number, number, number, number], 

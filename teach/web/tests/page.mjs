@@ -8,6 +8,7 @@ import { axes } from "./axe.mjs";
 import { all, hps, lessons, link, open, ready, shots } from "./chromium.mjs";
 import { looks } from "./looks.mjs";
 import { parts } from "./parts.mjs";
+import { programs } from "./programs.mjs";
 
 const tests = {
   "the first step comes within two seconds, and no network is used": async () => {
@@ -83,7 +84,7 @@ const tests = {
     const page = await open();
     await ready(page);
     const lessons = await page.evaluate(() => window.hps.lessons.lessons.map(({ lesson }) => lesson.steps.length));
-    assert.equal(lessons.length, 20);
+    assert.equal(lessons.length, 21);
     const idle = () => page.waitForFunction(() => !window.hps.app.busy && window.hps.app.summary && window.hps.app.cycleView);
     for (const [at, steps] of lessons.entries()) {
       await page.selectOption(".lesson-nav select", String(at));
@@ -362,6 +363,7 @@ const tests = {
   },
   ...axes,
   ...parts,
+  ...programs,
   ...looks,
 };
 

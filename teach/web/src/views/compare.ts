@@ -238,7 +238,7 @@ export class CompareView {
           pen.fillText("not in this run", label + 4, y + BAR / 2);
           continue;
         }
-        for (const [stage, from, to] of parts(one)) {
+        for (const [stage, from, to] of parts(one, (one === kept ? this.kept?.summary : this.app.summary)?.sizes.flow)) {
           pen.fillStyle = color(stage.color);
           pen.fillRect(x(from - start), y, Math.max(1, x(to - start) - x(from - start) - (cell > 3 ? 1 : 0)), BAR - 1);
           if (cell >= 9) {

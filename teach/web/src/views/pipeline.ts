@@ -4,6 +4,7 @@ import type { App } from "../app";
 import { Blocks } from "../blocks";
 import { fill, grouped, h, percent } from "../dom";
 import type { Tab } from "../link";
+import { MemoryPanel } from "../memory";
 import { TablesPanel } from "../tables";
 import { legend, Timeline } from "../timeline";
 import type { Analysis, Listing, Row } from "../types";
@@ -15,29 +16,31 @@ export class PipelineView {
   private readonly tables: TablesPanel;
   private readonly details = h("div", { class: "details", "aria-live": "polite" });
   private readonly side = h("div", { class: "side" });
-  private bytes: string[] = [];
-  /** The bytes of the cycle that was looked at before. */
-  private before: string[] = [];
-  private bytesOf = 0;
+  private readonly memory: MemoryPanel;
   private listing: Listing | undefined;
   private analysis: Analysis | undefined;
 
+  private readonly legend = h("div", {});
+
   constructor(private readonly app: App) {
+    this.memory = new MemoryPanel(app);
     this.timeline = new Timeline(app, (index) => this.select(index));
     this.blocks = new Blocks(app, (index) => this.select(index));
     this.tables = new TablesPanel(app);
     this.element.append(
-      h("div", { class: "upper" }, this.timeline.element, this.details, h("details", { class: "legend-box" }, h("summary", {}, "What the letters and colours mean"), legend())),
+      h("div", { class: "upper" }, this.timeline.element, this.details, h("details", { class: "legend-box" }, h("summary", {}, "What the letters and colours mean"), this.legend)),
       h("div", { class: "lower" }, this.blocks.element, this.side),
       this.tables.element,
     );
     app.listen((change) => {
       if (change === "run") {
         this.timeline.reset();
+        fill(this.legend, legend(app.summary?.sizes.flow));
         this.shown = this.app.linked.selected;
         this.listing = undefined;
         this.analysis = undefined;
-        this.bytes = [];
+        this.memory.reset();
+        this.memory.render();
         this.renderDetails();
         this.blocks.render();
         this.renderSide();
@@ -52,7 +55,7 @@ export class PipelineView {
         this.blocks.render();
         this.renderSide();
         this.renderDetails();
-        if (app.linked.tab === "memory" && app.stateView) void this.readMemory(false);
+        if (app.linked.tab === "memory" && app.stateView) void this.memory.read(false);
       }
       if (change === "selected") {
         this.timeline.draw();
@@ -293,35 +296,7 @@ export class PipelineView {
     }
     if (this.app.linked.tab === "function") return this.renderFunction();
     if (this.app.linked.tab === "loop") return this.renderLoop();
-    const address = h("input", {
-      value: this.app.linked.address,
-      "aria-label": "Address or symbol",
-      onchange: () => {
-        this.app.linked.address = address.value;
-        void this.readMemory(true);
-      },
-    });
-    const lines = [];
-    for (let at = 0; at < this.bytes.length; at += 16) {
-      const bytes = this.bytes.slice(at, at + 16);
-      const text = bytes.map((b) => {
-        const code = parseInt(b, 16);
-        return code >= 32 && code < 127 ? String.fromCharCode(code) : "·";
-      });
-      lines.push(
-        `${at.toString(16).padStart(3, "0")}  `,
-        bytes.map((byte, i) => [byte === this.before[at + i] ? byte : h("mark", {}, byte), " "]),
-        ` ${text.join("")}\n`,
-      );
-    }
-    return h(
-      "div",
-      {},
-      address,
-      h("button", { type: "button", onclick: () => void this.readMemory(true) }, "Read"),
-      h("pre", {}, lines),
-      this.bytes.length === 0 ? h("p", { class: "faint" }, "Write an address or the name of a symbol.") : null,
-    );
+    return this.memory.element;
   }
 
   /** The instructions of the function where execution is, with the cycles that each took. */
@@ -457,22 +432,6 @@ export class PipelineView {
     for (const file of Array.from(files)) this.sources.set(file.name, (await file.text()).split("\n"));
     for (const [name, text] of this.sources) if (text === "unknown") this.sources.delete(name);
     this.renderSide();
-  }
-
-  private async readMemory(loudly: boolean): Promise<void> {
-    const { cycle, address } = this.app.linked;
-    try {
-      const { bytes } = await this.app.api.ask("memory", { ask: "memory", cycle, address, bytes: 256 });
-      if (cycle !== this.app.linked.cycle || address !== this.app.linked.address) return;
-      if (loudly) this.before = bytes;
-      else if (cycle !== this.bytesOf) this.before = this.bytes;
-      this.bytes = bytes;
-      this.bytesOf = cycle;
-      // An address that is being written is not taken away.
-      if (loudly || !this.side.contains(document.activeElement)) this.renderSide();
-    } catch (error) {
-      if (loudly) this.app.fail(error);
-    }
   }
 
   /** A button that sets or removes a breakpoint. */

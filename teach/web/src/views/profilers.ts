@@ -47,6 +47,9 @@ export class ProfilersView {
   private readonly results = h("div", { class: "column results", "aria-live": "polite" });
   profiles: Profiles | undefined;
   private asked = 0;
+  /** The truth is covered, until a member is guessed. */
+  private game: { guessed: number | undefined } | undefined;
+  private readonly score = { right: 0, all: 0 };
   private readonly again = debounced(140, () => void this.ask());
 
   constructor(private readonly app: App) {
@@ -55,6 +58,7 @@ export class ProfilersView {
       const seen = app.linked.view === "profilers";
       if (change === "run") {
         this.profiles = undefined;
+        this.game = undefined;
         // A link to a time line with samples shows them again.
         if (seen || app.linked.marks) void this.ask();
       }
@@ -241,21 +245,65 @@ export class ProfilersView {
     );
   }
 
+  /** The member with the most cycles is guessed from the profiles. */
+  private guess(at: number): void {
+    const shares = this.profiles!.truth.map(({ share }) => share);
+    this.game = { guessed: at };
+    this.score.all++;
+    this.score.right += Number(shares[at] === Math.max(...shares));
+    this.renderResults();
+    this.results.querySelector<HTMLElement>(".game button")?.focus();
+  }
+
+  /** Begins the game, or says how a guess was. */
+  private renderGame(profiles: Profiles): HTMLElement | null {
+    if (profiles.opinions.length === 0 || profiles.truth.length < 2) return null;
+    const { game, score } = this;
+    const what = LEVELS.find(([level]) => level === this.app.linked.order.level)![2];
+    const begin = h("button", {
+      type: "button",
+      onclick: () => {
+        this.game = game && game.guessed === undefined ? undefined : { guessed: undefined };
+        this.renderResults();
+        this.results.querySelector<HTMLElement>(".game button")?.focus();
+      },
+    }, game && game.guessed === undefined ? "Show the truth" : game ? "Guess again" : `Guess the hottest ${what}`);
+    let said: (Node | string)[] = ["Cover the truth, and find what takes the most cycles from what the profilers say."];
+    if (game && game.guessed === undefined) said = [`Which ${what} takes the most cycles? Choose it in the table.`];
+    else if (game) {
+      const guessed = profiles.truth[game.guessed!]!;
+      const [hottest] = [...profiles.truth].sort((a, b) => b.share - a.share);
+      const right = guessed.share === hottest!.share;
+      said = [
+        h("b", { class: `verdict ${right ? "right" : "wrong"}` }, right ? "Right. " : "No. "),
+        h("code", {}, guessed.name),
+        ` takes ${percent(guessed.share)} of the cycles`,
+        ...(right ? ["."] : [", and ", h("code", {}, hottest!.name), ` ${percent(hottest!.share)}.`]),
+        ` ${score.right} of ${score.all} right.`,
+      ];
+    }
+    return h("div", { class: "bar game", role: "status" }, begin, h("span", {}, said));
+  }
+
   private renderResults(): void {
     const { profiles } = this;
     const { summary } = this.app;
     if (!profiles || !summary) return;
+    const hides = this.game !== undefined && this.game.guessed === undefined;
+    const rows = profiles.truth.map((member, at): [Member, number] => [member, at]);
+    // The order of the truth would tell.
+    if (hides) rows.sort(([a], [b]) => a.name.localeCompare(b.name));
     const most = Math.max(1e-9, ...profiles.truth.map((m) => m.share), ...profiles.opinions.flatMap((o) => o.shares));
     const bar = (share: number, kind: string) =>
       h("div", { class: "bar-cell" }, h("div", { class: `bar-fill ${kind}`, style: `width: ${(100 * share) / most}%` }), h("span", {}, percent(share)));
     const name = (member: Member) =>
       h(
         "th",
-        { scope: "row", title: Object.entries(member.parts).map(([part, share]) => `${part} ${percent(share)}`).join(", ") },
+        { scope: "row", title: hides ? "" : Object.entries(member.parts).map(([part, share]) => `${part} ${percent(share)}`).join(", ") },
         h("code", {}, member.name),
       );
     const opinion = (one: Opinion) =>
-      h("th", { scope: "col" }, one.profiler, h("small", {}, `error ${percent(one.error)}`), h("small", {}, `${grouped(one.samples)} samples`));
+      h("th", { scope: "col" }, one.profiler, hides ? null : h("small", {}, `error ${percent(one.error)}`), h("small", {}, `${grouped(one.samples)} samples`));
     const { hps } = profiles;
     fill(
       this.results,
@@ -267,6 +315,7 @@ export class ProfilersView {
         ". Error is the share of time that a profile gives to the wrong member.",
       ),
       profiles.missing ? h("p", { class: "note" }, profiles.missing) : null,
+      this.renderGame(profiles),
       profiles.opinions.length > 0
         ? h(
             "div",
@@ -285,12 +334,12 @@ export class ProfilersView {
           h(
             "tbody",
             {},
-            profiles.truth.map((member, at) =>
+            rows.map(([member, at]) =>
               h(
                 "tr",
-                {},
+                { class: this.game?.guessed === at ? "guessed" : "" },
                 name(member),
-                h("td", {}, bar(member.share, "truth")),
+                h("td", {}, hides ? h("button", { type: "button", "aria-label": `this one: ${member.name}`, onclick: () => this.guess(at) }, "this one") : bar(member.share, "truth")),
                 profiles.opinions.map((one) => h("td", {}, bar(one.shares[at] ?? 0, "found"))),
               ),
             ),
