@@ -125,22 +125,52 @@ fn text(statement: &Statement<'_>, word: &str, rest: &str) -> Result<Vec<u8>, Pr
         .and_then(|rest| rest.strip_suffix('"'))
         .ok_or_else(|| statement.error(0, format!("write `{word} \"text\"`")))?;
     let mut bytes = Vec::new();
-    let mut all = inside.chars();
-    while let Some(c) = all.next() {
-        let c = match c {
-            '\\' => match all.next() {
-                Some('n') => '\n',
-                Some('t') => '\t',
-                Some('0') => '\0',
-                Some(c) if "\"\\".contains(c) => c,
-                _ => return Err(statement.error(0, "behind a backslash stands n, t, 0, \" or \\")),
-            },
-            c => c,
-        };
-        bytes.extend(c.encode_utf8(&mut [0; 4]).bytes());
+    let mut left = inside;
+    while let Some(c) = left.chars().next() {
+        left = &left[c.len_utf8()..];
+        if c != '\\' {
+            bytes.extend(c.encode_utf8(&mut [0; 4]).bytes());
+            continue;
+        }
+        let (byte, length) = escaped(left).ok_or_else(|| {
+            let all = "behind a backslash stands b, f, n, r, t, \", \\, one to three octal digits up to 377, or x and two \
+                       hexadecimal digits";
+            statement.error(0, all)
+        })?;
+        bytes.push(byte);
+        left = &left[length..];
     }
     if word != ".ascii" {
         bytes.push(0);
     }
     Ok(bytes)
+}
+
+/// The byte that an escape means as the GNU assembler has it, and the length of what stands behind the backslash.
+fn escaped(text: &str) -> Option<(u8, usize)> {
+    let first = *text.as_bytes().first()?;
+    if let b'0'..=b'7' = first {
+        let digits = text
+            .bytes()
+            .take(3)
+            .take_while(|b| (b'0'..=b'7').contains(b));
+        let length = digits.count();
+        let value = u16::from_str_radix(&text[..length], 8).ok()?;
+        return Some((u8::try_from(value).ok()?, length));
+    }
+    if first == b'x' {
+        let digits = text.get(1..3)?;
+        let is_number = digits.bytes().all(|b| b.is_ascii_hexdigit());
+        return is_number.then_some((u8::from_str_radix(digits, 16).ok()?, 3));
+    }
+    let byte = match first {
+        b'b' => 8,
+        b'f' => 12,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'"' | b'\\' => first,
+        _ => return None,
+    };
+    Some((byte, 1))
 }

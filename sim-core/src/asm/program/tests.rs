@@ -56,6 +56,24 @@ fn a_program_with_data_labels_and_loops_runs() {
 }
 
 #[test]
+fn escapes_are_those_of_the_gnu_assembler() {
+    // Compared with what riscv64-linux-gnu-as 2.40 puts into its section of data.
+    let of = |written: &str| {
+        let text = format!(
+            "_start: li a7, 64\nli a0, 1\nla a1, t\nla a2, e\nla t0, t\nsub a2, a2, t0\necall\nli a0, 0\nli a7, 93\necall\n.data\nt: .ascii \"{written}\"\ne: .byte 0"
+        );
+        run(Isa::Riscv64, &text).1
+    };
+    assert_eq!(of(r"a\012b\1\0018\0z"), b"a\nb\x01\x018\0z");
+    assert_eq!(of(r"\377\x41\x0a1"), b"\xffA\n1");
+    assert_eq!(of(r#"\b\f\n\r\t\"\\"#), b"\x08\x0c\n\r\t\"\\");
+    for wrong in [r"\400", r"\x4", r"\xg0", r"\q"] {
+        let text = format!("_start: nop\n.data\n.ascii \"{wrong} \"");
+        assert!(assemble(Isa::Riscv64, &text).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn alpha_takes_values_of_any_size() {
     // 5 + (0x1234_5678_9abc_def0 >> 60) = 6.
     let text = "
