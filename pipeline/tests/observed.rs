@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hps_pipeline::config::MachineConfig;
+use hps_pipeline::config::{MachineConfig, Stages};
 use hps_pipeline::core::{
     Cause, Chip, Commit, CoreKind, CyclesProbe, DynProbe, EitherCore, EventSet, FlushReason,
     PipelineProbe, Squash, StageRecord, StagesProbe, State, Stored, Stretch, TrapTaken,
@@ -83,10 +83,12 @@ enum Idle {
     Empty,
 }
 
-/// For each cycle whether something commits in it, and what it is else, from the records of all instructions.
-fn by_definition(records: &[StageRecord], cycles: u64) -> Vec<Option<Idle>> {
+/// For each cycle whether something commits in it, and what it is else, from the records of all instructions. Where an
+/// instruction takes one cycle, commit comes behind dispatch (`commits_last`).
+fn by_definition(records: &[StageRecord], cycles: u64, commits_last: bool) -> Vec<Option<Idle>> {
+    let later = usize::from(!commits_last);
     let mut commits = vec![false; cycles as usize + 2];
-    // Instructions in the window at the time of commit: dispatched in an earlier cycle, and not gone in one.
+    // Instructions in the window at the time of commit: dispatched before it, and not gone in an earlier cycle.
     let mut change = vec![0i64; cycles as usize + 3];
     for r in records {
         if r.dispatch_cycle > r.end_cycle {
@@ -99,7 +101,7 @@ fn by_definition(records: &[StageRecord], cycles: u64) -> Vec<Option<Idle>> {
             r.end_cycle + 1
         };
         if r.dispatch_cycle < last {
-            change[r.dispatch_cycle as usize + 1] += 1;
+            change[r.dispatch_cycle as usize + later] += 1;
             change[last as usize] -= 1;
         }
         if !r.squashed {
@@ -147,7 +149,8 @@ fn check_against_records(
     let (again, records) = under(config, process(), limit, probe);
     assert_eq!(cycles, again, "{what}: cycles under both probes");
     let Recorded(records) = records.into_probe();
-    let expected = by_definition(&records, cycles);
+    let commits_last = config.issue.stages() == &Stages::OneCycle;
+    let expected = by_definition(&records, cycles, commits_last);
     let mut told: Vec<Option<Idle>> = vec![None; cycles as usize + 1];
     told[0] = Some(Idle::Empty);
     let mut total = 0;

@@ -177,7 +177,7 @@ HPS_SHIM_SHARED __thread const void *hps_shim_pages[HPS_SHIM_EVENTS];
 HPS_SHIM_SHARED __thread unsigned hps_shim_counting;
 #define HPS_SHIM_PAGE_BYTES 4096
 
-/* A program that defines HPS_SHIM_NO_EVENTS counts none. */
+/* A program that defines HPS_SHIM_NO_EVENTS counts none, and writes a tag without looking whether it should. */
 #if !defined HPS_SHIM_NO_EVENTS && defined SYS_perf_event_open && \
     (defined __x86_64__ || defined __aarch64__ || (defined __riscv && __riscv_xlen == 64))
 
@@ -272,16 +272,16 @@ HPS_SHIM_SLOW void hps_shim_begin_events(struct hps_shim_slot *slot) {
   errno = saved;
 }
 
-#else
-HPS_SHIM_FAST void hps_shim_write_events(struct hps_shim_slot *slot) { (void)slot; }
-HPS_SHIM_FAST void hps_shim_end_events(void) {}
-HPS_SHIM_FAST void hps_shim_begin_events(struct hps_shim_slot *slot) { (void)slot; }
-#endif
-
 /* To be called before a tag is written. */
 HPS_SHIM_FAST void hps_shim_events(struct hps_shim_slot *slot) {
   if (!HPS_SHIM_LIKELY(hps_shim_counting == 0)) hps_shim_write_events(slot);
 }
+
+#else
+HPS_SHIM_FAST void hps_shim_events(struct hps_shim_slot *slot) { (void)slot; }
+HPS_SHIM_FAST void hps_shim_end_events(void) {}
+HPS_SHIM_FAST void hps_shim_begin_events(struct hps_shim_slot *slot) { (void)slot; }
+#endif
 
 /* Gives a slot back. */
 HPS_SHIM_SLOW void hps_shim_release(void *slot_of_thread) {

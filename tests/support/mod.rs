@@ -76,6 +76,10 @@ impl Hps {
 
     /// Refuses results as JSON that do not obey the schema of their format.
     fn expect_valid_json(&self, args: &[&str], run: &Run) {
+        // A command that was refused leaves a file as it found it.
+        if run.code == 2 {
+            return;
+        }
         let bytes = match args.iter().find_map(|arg| arg.strip_prefix("--json")) {
             Some("") => run.stdout.clone(),
             Some(file) => {
@@ -87,7 +91,7 @@ impl Hps {
             }
             None => return,
         };
-        // A command that was refused has no results.
+        // A command that failed has no results.
         let Ok(document) = serde_json::from_slice::<Value>(&bytes) else {
             return;
         };
