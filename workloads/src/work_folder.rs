@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 const PREFIX: &str = "hps-";
 const LOCK: &str = "lock";
@@ -97,10 +98,31 @@ fn remove_leftovers(folder: &Path) {
         let lock = OpenOptions::new().read(true).open(path.join(LOCK));
         // Held while the folder is removed, so that two commands do not remove it at once.
         let Ok(lock) = lock else { continue };
-        if lock.try_lock().is_ok() {
+        if is_locked(&lock, &path) {
             end_program(&path.join(PROGRAM));
             let _ = fs::remove_dir_all(&path);
         }
+    }
+}
+
+/// Whether the lock of a folder is now ours. A process that its command has forked may hold it for a moment when the command
+/// is gone; that is waited for.
+fn is_locked(lock: &File, folder: &Path) -> bool {
+    const LONGEST: Duration = Duration::from_millis(200);
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let is_gone = || match name.rsplit('-').nth(1) {
+        Some(pid) => !Path::new("/proc").join(pid).exists(),
+        None => false,
+    };
+    let began = Instant::now();
+    loop {
+        if lock.try_lock().is_ok() {
+            return true;
+        }
+        if began.elapsed() > LONGEST || !is_gone() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -165,5 +187,29 @@ mod tests {
         let path = next.path.clone();
         drop(next);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_lock_that_is_held_for_a_moment_longer_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut ended = Command::new("true").spawn().expect("true");
+        ended.wait().expect("it ends");
+        let left = |pid: u32| {
+            let path = folder.path().join(format!("hps-left-{pid}-0"));
+            fs::create_dir(&path).expect("made");
+            let lock = File::create(path.join(LOCK)).expect("a file");
+            lock.lock().expect("locked");
+            (path, lock)
+        };
+        let (gone, lock) = left(ended.id());
+        let (living, _lives) = left(std::process::id());
+        let holder = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            drop(lock);
+        });
+        remove_leftovers(folder.path());
+        holder.join().expect("it ends");
+        assert!(!gone.exists());
+        assert!(living.exists());
     }
 }
