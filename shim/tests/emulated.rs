@@ -364,8 +364,8 @@ fn two_threads_count_with_their_tags() {
         let (stays, mean) = of_tag.map(|(_, rates)| (rates.count, rates.mean)).unwrap();
         let expected = instructions as f64 / 1e7;
         eprintln!("tag {tag}: IPC {mean:.3} of {expected} in {stays} stays");
-        // QEMU runs the two processors in turns of up to 4 ms: the observer may see no sample of a stay's first or last ms.
-        assert!(stays >= 4 && (mean / expected - 1.0).abs() < 0.1, "{mean}");
+        // QEMU runs the two processors in turns of up to 4 ms: the observer misses the ends of some stays, which then do not count.
+        assert!(stays >= 2 && (mean / expected - 1.0).abs() < 0.1, "{mean}");
     }
 }
 
