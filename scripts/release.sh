@@ -18,8 +18,8 @@ cd "$(dirname "$0")/.."
 
 folder=${CARGO_TARGET_DIR:-target}
 mkdir -p "$folder"
-export CARGO_TARGET_DIR
-CARGO_TARGET_DIR=$folder=$(cd "$folder" && pwd)
+folder=$(cd "$folder" && pwd)
+export CARGO_TARGET_DIR=$folder
 source scripts/release-tools.sh
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 out=$folder/releases/$version
@@ -80,7 +80,7 @@ wheels() {
 }
 
 debian() {
-    [ -x "$folder/release-tools/bin/cargo-deb" ] || cargo install --locked --quiet --root "$folder/release-tools" cargo-deb@3
+    [ -x "$folder/release-tools/bin/cargo-deb" ] || cargo install --locked --quiet --root "$folder/release-tools" cargo-deb --version '^3'
     for processor in "${processors[@]}"; do
         "$folder/release-tools/bin/cargo-deb" --no-build --no-strip --target "$(triple "$processor")" --output "$out"
     done
@@ -111,7 +111,7 @@ container() {
 
 sbom() {
     [ -x "$folder/release-tools/bin/cargo-cyclonedx" ] ||
-        cargo install --locked --quiet --root "$folder/release-tools" cargo-cyclonedx@0.5
+        cargo install --locked --quiet --root "$folder/release-tools" cargo-cyclonedx --version '^0.5'
     # It writes beside each manifest, so it gets a copy of the sources.
     mkdir -p "$work/sources"
     git archive HEAD | tar -C "$work/sources" -x
