@@ -27,9 +27,9 @@ use crate::model::{IssueStall, PipelineProbe, Ring};
 /// When an instruction that has issued is where.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Flow {
-    /// Its first cycle in memory.
+    /// First cycle in memory.
     memory: u64,
-    /// Its cycle in write back.
+    /// Cycle in write back.
     write: u64,
     /// The first cycle in which an instruction may issue that reads its result.
     ready: u64,
@@ -121,7 +121,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     self.fetch(core, shared);
                 }
                 self.decode_and_issue(core, shared);
-                // What the next cycle would begin with: nothing has been fetched behind a branch.
+                // The next cycle would begin with these events: nothing has been fetched behind a branch.
                 self.run_events_until(core, core.now + 1);
             }
         }
