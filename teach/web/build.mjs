@@ -46,10 +46,22 @@ export function digest(root) {
   return hash.digest("hex");
 }
 
-const lessons = readdirSync(join(work, "lessons"))
-  .filter((name) => name.endsWith(".md"))
-  .sort()
-  .map((name) => ({ name, text: readFileSync(join(work, "lessons", name), "utf8") }));
+const markdown = (folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
+
+const lessons = markdown(join(work, "lessons"));
+
+// Each language but English: its words by the English text, and its lessons by the names of their files.
+const languages = Object.fromEntries(
+  readdirSync(join(work, "web/languages")).map((file) => {
+    const code = file.replace(".json", "");
+    const translated = markdown(join(work, "lessons", code)).map(({ name, text }) => [name, text]);
+    return [code, { words: JSON.parse(readFileSync(join(work, "web/languages", file), "utf8")), lessons: Object.fromEntries(translated) }];
+  }),
+);
 
 const examples = readdirSync(join(work, "web/examples"))
   .sort()
@@ -74,10 +86,15 @@ new Uint8Array(memory.buffer, room, question.length).set(question);
 const bytes = hps_ask(room, question.length);
 const catalog = new TextDecoder().decode(new Uint8Array(memory.buffer, hps_answer(), bytes));
 
+const noScript = "This page runs a processor simulator in JavaScript, which is switched off here.";
+const inEach = [["en", noScript], ...Object.entries(languages).map(([code, { words }]) => [code, words[noScript]])];
+
 const parts = {
+  NOSCRIPT: inEach.map(([code, text]) => `<p class="fallback" lang="${code}">${text}</p>`).join(""),
   DIGEST: digest(teach),
   STYLE: readFileSync(join(work, "web/src/style.css"), "utf8"),
   LESSONS: JSON.stringify(lessons).replaceAll("<", "\\u003c"),
+  LANGUAGES: JSON.stringify(languages).replaceAll("<", "\\u003c"),
   EXAMPLES: JSON.stringify([...examples, ...programs]).replaceAll("<", "\\u003c"),
   WORKER: inScript(bundle("worker.ts")),
   CATALOG: catalog.replaceAll("<", "\\u003c"),

@@ -3,6 +3,7 @@
 // The key pair is made when the file is saved, and the file has its public half: a signature shows that the file is as
 // the page has written it. It does not show who sat in front of the page.
 
+import { t } from "./language";
 import type { Given } from "./link";
 
 const CURVE = { name: "ECDSA", namedCurve: "P-256" };
@@ -40,7 +41,7 @@ export async function sign(learner: string, answers: Answered[]): Promise<string
 export async function verify(text: string): Promise<{ saved: Saved; intact: boolean }> {
   const { content, key, signature } = JSON.parse(text) as { content: string; key: string; signature: string };
   const saved = JSON.parse(content) as Saved;
-  if (saved.format !== "hps-answers-1") throw new Error("this is no file of answers");
+  if (saved.format !== "hps-answers-1") throw new Error(t("this is no file of answers"));
   const known = await crypto.subtle.importKey("raw", bytes(key), CURVE, false, ["verify"]);
   const intact = await crypto.subtle.verify(SIGN, known, bytes(signature), encoded(content));
   return { saved, intact };

@@ -1,6 +1,7 @@
 // Questions to the simulator, wherever it runs.
 
 import { Engine } from "./engine";
+import { t } from "./language";
 import type { Answer, Problem, Request } from "./types";
 
 type Kind = Answer["answer"];
@@ -66,7 +67,7 @@ class InWorker implements Simulator {
     return new Promise((resolve, reject) => {
       worker.onerror = (event) => {
         event.preventDefault();
-        reject(new Error(event.message || "the worker cannot be started"));
+        reject(new Error(event.message || t("the worker cannot be started")));
       };
       worker.onmessage = (event: MessageEvent<{ id: number; answer: Answer; error?: string }>) => {
         const { id, answer, error } = event.data;
@@ -77,7 +78,7 @@ class InWorker implements Simulator {
         }
         const waiting = this.waiting.get(id);
         this.waiting.delete(id);
-        if (error) waiting?.reject(new Error(`the simulator stopped: ${error}`));
+        if (error) waiting?.reject(new Error(t("the simulator stopped: {error}", { error })));
         else waiting?.resolve(answer);
       };
       worker.postMessage({ id: -1, bytes: this.bytes });
@@ -86,7 +87,7 @@ class InWorker implements Simulator {
 
   async stop(): Promise<void> {
     this.worker.terminate();
-    for (const waiting of this.waiting.values()) waiting.reject(new Error("stopped"));
+    for (const waiting of this.waiting.values()) waiting.reject(new Error(t("stopped")));
     this.waiting.clear();
     await this.start();
   }
@@ -134,7 +135,7 @@ class InServer implements Simulator {
       });
     } catch {
       const stopped = this.ending.signal.aborted;
-      throw new Error(stopped ? "stopped" : "hps teach --serve does not answer any more; start it again, and load this page");
+      throw new Error(stopped ? t("stopped") : t("hps teach --serve does not answer any more; start it again, and load this page"));
     }
     if (!answer.ok) throw new Error((await answer.text()).trim());
     return (await answer.json()) as Answer;

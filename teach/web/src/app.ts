@@ -2,6 +2,7 @@
 
 import { Api, Refusal } from "./api";
 import { debounced } from "./dom";
+import { t } from "./language";
 import { write, type Linked, type View } from "./link";
 import type { Catalog, CycleView, InsideView, Mark, Problem, Row, Sought, StateSpan, StateView, Summary, Wanted } from "./types";
 
@@ -138,7 +139,7 @@ export class App {
     await this.api.stop();
     this.summary = undefined;
     this.setBusy(false);
-    this.fail(new Error("The run was stopped."));
+    this.fail(new Error(t("The run was stopped.")));
     this.tell("run");
   }
 

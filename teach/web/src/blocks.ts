@@ -2,6 +2,7 @@
 
 import type { App } from "./app";
 import { fill, grouped, h, percent } from "./dom";
+import { t, word } from "./language";
 import { TableDrawing, titleOf } from "./tables";
 import type { CycleView, MemoryOpView, Row, Slot, TableView } from "./types";
 
@@ -45,16 +46,16 @@ const ONE_CYCLE_WAYS: [string, string, string][] = [
 
 /** Names of tables inside a block that says where they are. */
 const SHORT: Record<string, string> = {
-  l1i: "Lines of level 1",
-  l1d: "Lines of level 1",
-  l2: "Lines of level 2",
-  l3: "Lines of level 3",
-  itlb: "Pages of the TLB",
-  dtlb: "Pages of the TLB",
-  l1i_misses: "Misses on their way",
-  l1d_misses: "Misses on their way",
-  l2_misses: "Misses of level 2 on their way",
-  write_buffer: "Blocks of the write buffer",
+  l1i: t("Lines of level 1"),
+  l1d: t("Lines of level 1"),
+  l2: t("Lines of level 2"),
+  l3: t("Lines of level 3"),
+  itlb: t("Pages of the TLB"),
+  dtlb: t("Pages of the TLB"),
+  l1i_misses: t("Misses on their way"),
+  l1d_misses: t("Misses on their way"),
+  l2_misses: t("Misses of level 2 on their way"),
+  write_buffer: t("Blocks of the write buffer"),
 };
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -88,8 +89,8 @@ export class Blocks {
       {
         type: "button",
         class: `slot ${kind}${row.squashed ? " wrong" : ""}${production}${chosen ? " chosen" : ""}`,
-        title: `${row.pc} ${row.text}${row.squashed ? " (wrong path)" : ""}: ${kind}`,
-        "aria-label": `${row.text}, ${kind}${row.squashed ? ", wrong path" : ""}`,
+        title: `${row.pc} ${row.text}${row.squashed ? ` (${t("wrong path")})` : ""}: ${word(kind)}`,
+        "aria-label": `${row.text}, ${word(kind)}${row.squashed ? `, ${t("wrong path")}` : ""}`,
         "aria-pressed": String(chosen),
         "data-row": String(row.index),
         onclick: () => this.select(row.index),
@@ -103,7 +104,7 @@ export class Blocks {
     return h(
       "section",
       { class: `block block-${id}`, "aria-label": name },
-      h("h2", {}, name, h("span", { class: "held" }, size === undefined ? String(held) : `${held} of ${size}`)),
+      h("h2", {}, name, h("span", { class: "held" }, size === undefined ? String(held) : t("{n} of {all}", { n: held, all: size }))),
       size === undefined ? null : h("div", { class: "meter" }, h("div", { style: `width: ${100 * share}%` })),
       h("div", { class: "slots" }, inside),
     );
@@ -120,7 +121,7 @@ export class Blocks {
     const drawing = this.drawings.get(name);
     const counters = table.taken === table.sets * table.ways && table.ways === 1;
     const short = SHORT[name] ?? titleOf(name);
-    const text = counters ? `${short}: ${grouped(table.taken)}` : `${short}: ${grouped(table.taken)} of ${grouped(table.sets * table.ways)}`;
+    const text = counters ? `${short}: ${grouped(table.taken)}` : `${short}: ${t("{n} of {all}", { n: grouped(table.taken), all: grouped(table.sets * table.ways) })}`;
     return h(
       "div",
       { class: "table-line" },
@@ -130,7 +131,7 @@ export class Blocks {
           type: "button",
           class: "link",
           "aria-pressed": String(this.app.linked.table === name),
-          title: "Show its sets and entries below",
+          title: t("Show its sets and entries below"),
           onclick: () => {
             this.app.showTable(name, table.set ?? 0);
             document.querySelector(".tables-panel")?.scrollIntoView({ block: "nearest" });
@@ -145,15 +146,15 @@ export class Blocks {
   private memoryOp(op: MemoryOpView): HTMLElement {
     const what = op.is_store ? "store" : "load";
     const value = op.value === null ? "" : ` ← ${op.value}`;
-    const where = op.address ?? "address not known yet";
-    const state = op.committed ? "committed, waits for the cache" : op.waits ? "waits for an older store" : "";
+    const where = op.address ?? t("address not known yet");
+    const state = op.committed ? t("committed, waits for the cache") : op.waits ? t("waits for an older store") : "";
     const name = op.text.split(" ")[0] || what;
     return h(
       "button",
       {
         type: "button",
         class: `memory-op${op.committed ? " done" : ""}${op.waits ? " waiting" : ""}${op.row !== null && op.row === this.app.linked.selected ? " chosen" : ""}`,
-        title: [op.text, `${op.size} bytes`, state].filter(Boolean).join("; "),
+        title: [op.text, t("{n} bytes", { n: op.size }), state].filter(Boolean).join("; "),
         disabled: op.row === null,
         onclick: () => op.row !== null && this.select(op.row),
       },
@@ -210,79 +211,79 @@ export class Blocks {
     const predictors = names.filter((name) => !/^(l[123]|itlb|dtlb|write)/.test(name));
     const predictorsBlock = this.block(
       "predictors",
-      "Predictors",
+      t("Predictors"),
       sizes.predictor.replace(/([a-z])([A-Z])/g, "$1 $2"),
       undefined,
-      this.fact("branches so far", view.branches_so_far),
-      this.fact("mispredicted", rate(so["mispredicted"] ?? 0, view.branches_so_far)),
-      this.fact("unknown to the BTB", so["btb_miss"] ?? 0),
-      now ? h("div", { class: "history", title: "Directions of the last branches on the predicted path, the newest on the right: 1 is taken" }, "history ", h("code", {}, now.history.slice(-16))) : null,
+      this.fact(t("branches so far"), view.branches_so_far),
+      this.fact(t("mispredicted"), rate(so["mispredicted"] ?? 0, view.branches_so_far)),
+      this.fact(t("unknown to the BTB"), so["btb_miss"] ?? 0),
+      now ? h("div", { class: "history", title: t("Directions of the last branches on the predicted path, the newest on the right: 1 is taken") }, t("history"), " ", h("code", {}, now.history.slice(-16))) : null,
       ...predictors.map((name) => this.table(name)),
     );
     const fetchBlock = this.block(
       "fetch",
-      "Fetch and decode",
+      t("Fetch and decode"),
       view.front.length,
       undefined,
       ...view.front.map((row) => this.slot(row, "front")),
-      now ? this.fact("goes on at", now.fetch_pc) : null,
-      now?.fetch_from ? this.fact("waits until cycle", now.fetch_from) : null,
+      now ? this.fact(t("goes on at"), now.fetch_pc) : null,
+      now?.fetch_from ? this.fact(t("waits until cycle"), now.fetch_from) : null,
     );
-    const robBlock = this.block("rob", "Reorder buffer", view.rob.length, sizes.rob, ...of(view.rob));
-    const commitBlock = this.block("commit", "Commit", view.committed.length, sizes.commit_width, ...view.committed.map((row) => this.slot(row, "done")));
+    const robBlock = this.block("rob", t("Reorder buffer"), view.rob.length, sizes.rob, ...of(view.rob));
+    const commitBlock = this.block("commit", t("Commit"), view.committed.length, sizes.commit_width, ...view.committed.map((row) => this.slot(row, "done")));
     const icacheBlock = this.block(
       "icache",
-      "Instruction cache",
+      t("Instruction cache"),
       "",
       undefined,
       this.table("l1i"),
       this.table("itlb"),
       this.table("l1i_misses"),
-      this.fact("waits for it so far", so["l1i_miss"] ?? 0),
+      this.fact(t("waits for it so far"), so["l1i_miss"] ?? 0),
     );
-    const stationsBlock = this.block("stations", "Stations", view.waiting, sizes.stations, ...of(view.rob.filter((slot) => slot.stage === "waiting")));
+    const stationsBlock = this.block("stations", t("Stations"), view.waiting, sizes.stations, ...of(view.rob.filter((slot) => slot.stage === "waiting")));
     const unitsBlock = this.block(
       "units",
-      "Units",
+      t("Units"),
       working.length,
       undefined,
       ...Object.entries(sizes.pools).map(([pool, count]) =>
         h(
           "div",
           { class: "pool" },
-          h("span", {}, `${pool.replaceAll("_", " ")} ×${count}`),
+          h("span", {}, `${word(pool)} ×${count}`),
           of(working.filter((slot) => slot.pool === pool)),
         ),
       ),
     );
-    const storeBlock = this.block("stores", "Store queue", now ? stores.length : view.stores, sizes.store_queue, ...stores);
+    const storeBlock = this.block("stores", t("Store queue"), now ? stores.length : view.stores, sizes.store_queue, ...stores);
     const level2Block = this.block(
       "level2",
-      "Level 2 and memory",
+      t("Level 2 and memory"),
       "",
       undefined,
       ...["l2", "l3", "l2_misses", "l2_tlb"].map((name) => this.table(name)),
-      ...Object.entries(view.misses).map(([level, count]) => this.fact(`loads that wait for ${level}`, count)),
+      ...Object.entries(view.misses).map(([level, count]) => this.fact(t("loads that wait for {level}", { level: word(level) }), count)),
     );
     const dcacheBlock = this.block(
       "dcache",
-      "Data cache",
+      t("Data cache"),
       "",
       undefined,
       ...["l1d", "dtlb", "l1d_misses", "write_buffer"].map((name) => this.table(name)),
-      this.fact("loads so far", view.loads_so_far),
-      this.fact("missed level 1", rate(so["l1d_miss"] ?? 0, view.loads_so_far)),
-      this.fact("missed level 2", rate(so["l2_miss"] ?? 0, view.loads_so_far)),
-      this.fact("missed the TLB", so["dtlb_miss"] ?? 0),
+      this.fact(t("loads so far"), view.loads_so_far),
+      this.fact(t("missed level 1"), rate(so["l1d_miss"] ?? 0, view.loads_so_far)),
+      this.fact(t("missed level 2"), rate(so["l2_miss"] ?? 0, view.loads_so_far)),
+      this.fact(t("missed the TLB"), so["dtlb_miss"] ?? 0),
     );
     const loadBlock = this.block(
       "loads",
-      "Load queue",
+      t("Load queue"),
       view.loads,
       sizes.load_queue,
       ...queue((op) => !op.is_store, "load"),
-      this.fact("got a store's value so far", so["forwarded"] ?? 0),
-      this.fact("run again so far", so["replayed"] ?? 0),
+      this.fact(t("got a store's value so far"), so["forwarded"] ?? 0),
+      this.fact(t("run again so far"), so["replayed"] ?? 0),
     );
     const { flow } = sizes;
     this.blocks.className = `blocks ${flow.replace(" ", "-")}`;
@@ -308,15 +309,15 @@ export class Blocks {
     const hazards = waiting.flatMap(({ row }) =>
       row.sources
         .filter(({ ready }) => ready !== null && ready > view.cycle + 1)
-        .map(({ register, text }) => this.fact(`waits for ${register} of`, text.split(" ")[0]!)),
+        .map(({ register, text }) => this.fact(t("waits for {register} of", { register }), text.split(" ")[0]!)),
     );
     const [executing, memory] = [at("executing"), at("memory")];
     return [
-      this.block("fetch", "IF: fetch", fetched.length, sizes.fetch_buffer, ...fetched.map((row) => this.slot(row, "front"))),
-      this.block("decode", "ID: decode", inDecode.length, places, ...inDecode, ...hazards),
-      this.block("units", "EX: execute", executing.length, places, ...of(executing)),
-      this.block("memory", "MEM: memory", memory.length, places, ...of(memory)),
-      this.block("commit", "WB: write back", view.committed.length, places, ...view.committed.map((row) => this.slot(row, "done"))),
+      this.block("fetch", t("IF: fetch"), fetched.length, sizes.fetch_buffer, ...fetched.map((row) => this.slot(row, "front"))),
+      this.block("decode", t("ID: decode"), inDecode.length, places, ...inDecode, ...hazards),
+      this.block("units", t("EX: execute"), executing.length, places, ...of(executing)),
+      this.block("memory", t("MEM: memory"), memory.length, places, ...of(memory)),
+      this.block("commit", t("WB: write back"), view.committed.length, places, ...view.committed.map((row) => this.slot(row, "done"))),
       predictors,
     ];
   }
@@ -324,7 +325,7 @@ export class Blocks {
   /** The one instruction of a cycle. */
   private atOnce(view: CycleView): HTMLElement {
     const rows = [...view.committed, ...view.rob.map((slot) => slot.row), ...view.front];
-    return this.block("one", "All stages in one cycle", rows.length, 1, ...rows.map((row) => this.slot(row, "executing")));
+    return this.block("one", t("All stages in one cycle"), rows.length, 1, ...rows.map((row) => this.slot(row, "executing")));
   }
 
   /** Draws what needs the sizes of the elements. */

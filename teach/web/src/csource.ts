@@ -1,6 +1,7 @@
 // The C text of a program beside its assembly, in step with the machine.
 
 import { fill, h } from "./dom";
+import { t } from "./language";
 
 /** Lines of C by lines of assembly: what stands behind the last `#` of each. */
 export function linesOfC(assembly: string): Map<number, number> {
@@ -10,7 +11,7 @@ export function linesOfC(assembly: string): Map<number, number> {
 
 /** A listing of C. A line that is chosen tells which lines of assembly it has become. */
 export class CSource {
-  readonly element = h("ol", { class: "c-source", tabIndex: 0, "aria-label": "The program in C" });
+  readonly element = h("ol", { class: "c-source", tabIndex: 0, "aria-label": t("The program in C") });
   private text = "";
   private of = new Map<number, number>();
   private here: number | undefined;
@@ -58,7 +59,7 @@ export class CSource {
               "button",
               {
                 type: "button",
-                title: "Mark its instructions",
+                title: t("Mark its instructions"),
                 "aria-pressed": String(line === this.chosen),
                 onclick: () => {
                   this.chosen = this.chosen === line ? undefined : line;

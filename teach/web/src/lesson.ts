@@ -5,6 +5,7 @@
 
 import { Lexer, Marked, type Tokens } from "marked";
 import temml from "temml";
+import { t } from "./language";
 
 export type QuestionKind = "number" | "choice" | "predict" | "next" | "goal";
 
@@ -67,7 +68,7 @@ export class LessonError extends Error {
     readonly line: number,
     message: string,
   ) {
-    super(`line ${line}: ${message}`);
+    super(t("line {line}: {message}", { line, message }));
   }
 }
 
@@ -133,18 +134,18 @@ const emptyStep = (title: string): Step => ({
 export function parse(text: string, name: string): Lesson {
   const source = text.replaceAll("\r\n", "\n");
   const front = /^---\n([\s\S]*?)\n---\n/.exec(source);
-  if (!front) throw new LessonError(1, "a lesson begins with `---`, keys, and `---`");
+  if (!front) throw new LessonError(1, t("a lesson begins with `---`, keys, and `---`"));
   const head: Record<string, string> = {};
   front[1]!.split("\n").forEach((line, at) => {
     if (line.trim() === "") return;
     const colon = line.indexOf(":");
     const key = line.slice(0, colon).trim();
-    if (colon < 0 || !HEAD.includes(key)) throw new LessonError(at + 2, `write \`key: value\` with a key of ${HEAD.join(", ")}`);
+    if (colon < 0 || !HEAD.includes(key)) throw new LessonError(at + 2, t("write `key: value` with a key of {keys}", { keys: HEAD.join(", ") }));
     head[key] = line.slice(colon + 1).trim();
   });
-  if (!head["title"]) throw new LessonError(2, "a lesson has a `title:`");
+  if (!head["title"]) throw new LessonError(2, t("a lesson has a `title:`"));
   const limit = Number(head["limit"] ?? 20_000);
-  if (!(limit > 0)) throw new LessonError(2, "`limit:` is a number of instructions");
+  if (!(limit > 0)) throw new LessonError(2, t("`limit:` is a number of instructions"));
   const steps: Step[] = [emptyStep("")];
   let line = front[0].split("\n").length;
   for (const token of new Lexer().lex(source.slice(front[0].length))) {
@@ -152,7 +153,7 @@ export function parse(text: string, name: string): Lesson {
     line += token.raw.split("\n").length - 1;
   }
   const filled = steps.filter((step) => step.parts.length > 0);
-  if (filled.length === 0) throw new LessonError(line, "a lesson has a step with a text");
+  if (filled.length === 0) throw new LessonError(line, t("a lesson has a step with a text"));
   return {
     title: head["title"],
     about: head["about"] ?? "",
@@ -181,8 +182,8 @@ function take(steps: Step[], token: Tokens.Generic, line: number, name: string):
 function checkLinks(text: string, line: number): void {
   for (const [, href] of text.replaceAll(/`[^`]*`/g, "").matchAll(/(?<!!)\[[^\]]*\]\(<?([^)>]*)>?\)/g)) {
     const [kind, value] = href!.split(/:(.*)/s);
-    if (!LINKS.includes(kind!) || !value) throw new LessonError(line, `\`${href}\` leads nowhere: write ${LINKS.join(":, ")}:`);
-    if (kind === "block" && !BLOCKS.includes(value)) throw new LessonError(line, `there is no block \`${value}\` (${BLOCKS.join(", ")})`);
+    if (!LINKS.includes(kind!) || !value) throw new LessonError(line, t("`{link}` leads nowhere: write {kinds}:", { link: href!, kinds: LINKS.join(":, ") }));
+    if (kind === "block" && !BLOCKS.includes(value)) throw new LessonError(line, t("there is no block `{name}` ({blocks})", { name: value, blocks: BLOCKS.join(", ") }));
   }
 }
 
@@ -192,7 +193,7 @@ function settings(body: string, line: number): Record<string, string> {
   body.split("\n").forEach((one, at) => {
     if (one.trim() === "") return;
     const match = /^\s*([\w.]+)\s*=\s*(.*)$/.exec(one);
-    if (!match) throw new LessonError(line + 1 + at, "write `section.key = value`");
+    if (!match) throw new LessonError(line + 1 + at, t("write `section.key = value`"));
     keys[match[1]!] = match[2]!.trim();
   });
   return keys;
@@ -224,22 +225,22 @@ function fence(steps: Step[], step: Step, lang: string, body: string, line: numb
       step.profilers = body.trim();
       break;
     case "show":
-      if (!["pipeline", "compare", "dise", "profilers"].includes(rest)) throw new LessonError(line, "there are the views pipeline, compare, dise and profilers");
+      if (!["pipeline", "compare", "dise", "profilers"].includes(rest)) throw new LessonError(line, t("there are the views pipeline, compare, dise and profilers"));
       step.show = rest;
       break;
     case "picture":
-      if (!rest) throw new LessonError(line, "a picture has words that say what it shows: ```picture WORDS");
+      if (!rest) throw new LessonError(line, t("a picture has words that say what it shows: ```picture WORDS"));
       step.parts.push({ picture: body, about: rest });
       break;
     case "solution": {
       const goal = step.questions[step.questions.length - 1];
-      if (goal?.kind !== "goal") throw new LessonError(line, "a solution stands behind its goal");
+      if (goal?.kind !== "goal") throw new LessonError(line, t("a solution stands behind its goal"));
       if (rest === "profilers") goal.solution = { profilers: body };
       else goal.solution = rest === "program" ? { program: `${body.trimEnd()}\n` } : { keys: settings(body, line) };
       break;
     }
     default:
-      throw new LessonError(line, `\`${kind}\` is no kind of block (${FENCES.join(", ")})`);
+      throw new LessonError(line, t("`{name}` is no kind of block ({kinds})", { name: kind, kinds: FENCES.join(", ") }));
   }
 }
 
@@ -268,20 +269,20 @@ function question(kind: QuestionKind, body: string[], line: number, id: string):
     } else if (kind === "choice" && option) {
       const [words = "", reply = ""] = option[2]!.split(" :: ");
       asked.options.push({ text: words.trim(), right: option[1] === "*", reply: reply.trim() });
-      if (option[1] === "-" && !reply) throw new LessonError(line + 1 + at, "a wrong answer has its reply: `- WORDS :: REPLY`");
+      if (option[1] === "-" && !reply) throw new LessonError(line + 1 + at, t("a wrong answer has its reply: `- WORDS :: REPLY`"));
     } else text.push(one);
   });
   asked.text = text.join("\n").trim();
   const wrong = (message: string): never => {
     throw new LessonError(line, message);
   };
-  if (!asked.text) wrong("a question has a text");
-  if (kind === "number") asked.answer ? check(asked.answer, wrong) : wrong("a number has an `answer:`");
-  if (kind === "choice" && asked.options.filter((option) => option.right).length !== 1) wrong("a choice has exactly one right answer, marked by `*`");
-  if (kind === "predict" && !asked.row) wrong("a prediction has a `row:`, words of the instruction");
-  if (ASKS[kind] && !ASKS[kind]!.includes(asked.asks)) wrong(`\`asks:\` is one of ${ASKS[kind]!.join(", ")}`);
+  if (!asked.text) wrong(t("a question has a text"));
+  if (kind === "number") asked.answer ? check(asked.answer, wrong) : wrong(t("a number has an `answer:`"));
+  if (kind === "choice" && asked.options.filter((option) => option.right).length !== 1) wrong(t("a choice has exactly one right answer, marked by `*`"));
+  if (kind === "predict" && !asked.row) wrong(t("a prediction has a `row:`, words of the instruction"));
+  if (ASKS[kind] && !ASKS[kind]!.includes(asked.asks)) wrong(t("`asks:` is one of {words}", { words: ASKS[kind]!.join(", ") }));
   if (kind === "goal") {
-    if (!asked.goal) wrong("a goal has a `goal:`, a comparison");
+    if (!asked.goal) wrong(t("a goal has a `goal:`, a comparison"));
     comparisons(asked.goal, wrong).forEach(([left, , right]) => [left, right].forEach((one) => check(one, wrong)));
   }
   return asked;
@@ -301,7 +302,7 @@ function check(expression: string, wrong: (message: string) => never): void {
 export function comparisons(goal: string, wrong: (message: string) => never): [string, string, string][] {
   return goal.split(/\s+and\s+/).map((one) => {
     const match = /^(.+?)\s*(<=|>=|<|>|=)\s*(.+)$/.exec(one);
-    return match ? [match[1]!, match[2]!, match[3]!] : wrong(`\`${one}\` is no comparison: write A < B`);
+    return match ? [match[1]!, match[2]!, match[3]!] : wrong(t("`{words}` is no comparison: write A < B", { words: one }));
   });
 }
 
@@ -342,16 +343,16 @@ export function evaluate(text: string, look: (name: string) => number | undefine
   let at = 0;
   const factor = (): number => {
     const token = tokens[at++];
-    if (token === undefined) throw new Error(`\`${text}\` ends early`);
+    if (token === undefined) throw new Error(t("`{text}` ends early", { text }));
     if (token === "-") return -factor();
     if (token === "(") {
       const value = sum();
-      if (tokens[at++] !== ")") throw new Error(`\`${text}\` lacks a parenthesis`);
+      if (tokens[at++] !== ")") throw new Error(t("`{text}` lacks a parenthesis", { text }));
       return value;
     }
     if (/^\d/.test(token)) return Number(token);
     const value = look(token);
-    if (value === undefined || Number.isNaN(value)) throw new Error(`\`${token}\` is nothing that was measured`);
+    if (value === undefined || Number.isNaN(value)) throw new Error(t("`{name}` is nothing that was measured", { name: token }));
     return value;
   };
   const product = (): number => {
@@ -369,17 +370,17 @@ export function evaluate(text: string, look: (name: string) => number | undefine
     return value;
   };
   const value = sum();
-  if (at < tokens.length) throw new Error(`\`${tokens[at]}\` is one too many in \`${text}\``);
+  if (at < tokens.length) throw new Error(t("`{token}` is one too many in `{text}`", { token: tokens[at]!, text }));
   return value;
 }
 
 /**
- * What a text means as a number: `44,631`, `44 631`, `40.8 %`, `40,8 percent`, `9 cycles`. A comma may be a decimal point
+ * What a text means as a number: `44,631`, `44 631`, `40.8 %`, `40,8 Prozent`, `9 cycles`. A comma may be a decimal point
  * or part groups of three digits, so that some texts have two readings. A share that is asked for in percent may lack
  * the sign, or be written as a fraction.
  */
 export function readings(text: string, percent: boolean): number[] {
-  const match = /^[~≈=\s]*([-+]?)(\d[\d.,'’_\s]*(?:e[-+]?\d+)?)\s*(%|per\s*cent\b)?[a-z\s/]*\.?$/i.exec(text.trim());
+  const match = /^[~≈=\s]*([-+]?)(\d[\d.,'’_\s]*(?:e[-+]?\d+)?)\s*(%|per\s*cent\b|prozent\b)?[\p{L}\s/]*\.?$/iu.exec(text.trim());
   if (!match) return [];
   const [, sign, written, unit] = match;
   const digits = written!.replace(/['’_\s]/g, "").replace(/[.,]$/, "");

@@ -2,8 +2,9 @@
 
 import { missing } from "./api";
 import { App } from "./app";
-import { download, fill, grouped, h } from "./dom";
-import { read, type Linked, type View } from "./link";
+import { choice, download, fill, grouped, h } from "./dom";
+import { language, LANGUAGES, t } from "./language";
+import { read, write, type Linked, type View } from "./link";
 import { EXAMPLES, SetupPanel } from "./setup";
 import { Stepper } from "./stepper";
 import { picture } from "./svg";
@@ -15,10 +16,10 @@ import { PipelineView } from "./views/pipeline";
 import { ProfilersView } from "./views/profilers";
 
 const VIEWS: [View, string][] = [
-  ["pipeline", "Pipeline"],
-  ["compare", "Compare"],
+  ["pipeline", t("Pipeline")],
+  ["compare", t("Compare")],
   ["dise", "DISE"],
-  ["profilers", "Profilers"],
+  ["profilers", t("Profilers")],
 ];
 
 const BEGIN: Linked = {
@@ -69,7 +70,7 @@ const BESIDE = 1280;
 
 /**
  * `?lesson=3` opens a lesson by its number, `&step=2` a step of it, `?cycle=400` shows a cycle of the program, and `&embed`
- * leaves out what leads elsewhere.
+ * leaves out what leads elsewhere. `language.ts` reads `?lang=de`.
  */
 function asked(): { lesson: number | undefined; step: number; cycle: number | undefined; embed: boolean } {
   const query = new URLSearchParams(location.search);
@@ -92,8 +93,8 @@ const fallback = (root: HTMLElement, text: string): void =>
 /** What else is to be known of a run. */
 const notes = ({ rows_left_out, warnings }: Summary): string =>
   [
-    rows_left_out > 0 ? `; the time line ends before ${grouped(rows_left_out)} instructions` : "",
-    warnings.length > 0 ? "; warnings are under Output" : "",
+    rows_left_out > 0 ? `; ${t("the time line ends before {n} instructions", { n: grouped(rows_left_out) })}` : "",
+    warnings.length > 0 ? `; ${t("warnings are under Output")}` : "",
   ].join("");
 
 function themes(): HTMLElement {
@@ -112,19 +113,34 @@ function themes(): HTMLElement {
   });
   const tell = () => {
     button.textContent = now() === "dark" ? "☀" : "☾";
-    button.setAttribute("aria-label", now() === "dark" ? "Light colours" : "Dark colours");
+    button.setAttribute("aria-label", now() === "dark" ? t("Light colours") : t("Dark colours"));
   };
   tell();
   return button;
 }
 
+/** The languages of the page. Another one loads the page anew in its present state. */
+function languages(app: App): HTMLElement {
+  const select = choice(LANGUAGES, language, async (code) => {
+    const address = new URL(location.href);
+    address.searchParams.set("lang", code);
+    address.hash = await write(app.linked);
+    location.assign(address);
+  });
+  select.setAttribute("aria-label", t("Language"));
+  for (const option of select.options) option.lang = option.value;
+  return select;
+}
+
 async function start(root: HTMLElement): Promise<void> {
+  document.documentElement.lang = language;
+  document.title = t("HPS Lab: a lesson");
   const lacks = missing();
   if (lacks) {
-    fallback(root, `This page runs a processor simulator, for which this browser lacks ${lacks}. A current Firefox, Chrome, Edge or Safari has it.`);
+    fallback(root, t("This page runs a processor simulator, for which this browser lacks {name}. A current Firefox, Chrome, Edge or Safari has it.", { name: lacks }));
     return;
   }
-  fill(root, h("p", { class: "loading", role: "status" }, "Starting the simulator…"));
+  fill(root, h("p", { class: "loading", role: "status" }, t("Starting the simulator…")));
   const given = JSON.parse(document.getElementById("start")!.textContent!) as Partial<Setup> | null;
   const linked = await read(location.hash);
   const query = asked();
@@ -138,7 +154,7 @@ async function start(root: HTMLElement): Promise<void> {
     order: { ...structuredClone(BEGIN.order), ...linked?.order },
   });
   const failed = (error: unknown) =>
-    fallback(root, `The simulator cannot be started here: ${error instanceof Error ? error.message : String(error)}`);
+    fallback(root, t("The simulator cannot be started here: {error}", { error: error instanceof Error ? error.message : String(error) }));
   // The page is drawn while the simulator is compiled.
   const started = app.api.start().then(
     () => true,
@@ -199,31 +215,32 @@ async function start(root: HTMLElement): Promise<void> {
     return tab;
   });
   /** Pictures for slides: the view, and its parts. */
-  const save = (name: string, element: () => HTMLElement): HTMLElement =>
+  const save = (name: string, label: string, element: () => HTMLElement): HTMLElement =>
     h("button", {
       type: "button",
       onclick: () => {
         pictures.open = false;
         const { summary, linked } = app;
-        const title = `HPS Lab: ${name}${summary ? `, ${summary.program} on ${summary.machine}, cycle ${linked.cycle}` : ""}`;
+        const of = summary ? `, ${t("{program} on {machine}, cycle {cycle}", { program: summary.program, machine: summary.machine, cycle: linked.cycle })}` : "";
+        const title = `HPS Lab: ${label}${of}`;
         download(`hps-${name.replaceAll(" ", "-")}.svg`, picture(element(), title, () => {
           pipeline.paint();
           compare.paint();
         }), "image/svg+xml");
       },
-    }, name);
+    }, label);
   const pictures = h(
     "details",
     { class: "menu" },
-    h("summary", {}, "Picture"),
+    h("summary", {}, t("Picture")),
     h(
       "div",
       {},
-      h("p", { class: "faint" }, "Save as SVG:"),
-      save("view", () => views[app.linked.view]),
-      h("span", { class: "of-pipeline" }, save("time line", () => pipeline.timeline.element), save("block diagram", () => pipeline.diagram)),
-      h("span", { class: "of-machine" }, save("machine", () => setup.diagram)),
-      h("span", { class: "of-lesson" }, save("lesson", () => lessons.element)),
+      h("p", { class: "faint" }, t("Save as SVG:")),
+      save("view", t("view"), () => views[app.linked.view]),
+      h("span", { class: "of-pipeline" }, save("time line", t("time line"), () => pipeline.timeline.element), save("block diagram", t("block diagram"), () => pipeline.diagram)),
+      h("span", { class: "of-machine" }, save("machine", t("machine"), () => setup.diagram)),
+      h("span", { class: "of-lesson" }, save("lesson", t("lesson"), () => lessons.element)),
     ),
   );
   lessons.element.id = "lesson";
@@ -239,7 +256,7 @@ async function start(root: HTMLElement): Promise<void> {
         window.dispatchEvent(new Event("resize"));
       },
     },
-    "Lessons",
+    t("Lessons"),
   );
   fill(
     root,
@@ -248,9 +265,10 @@ async function start(root: HTMLElement): Promise<void> {
       {},
       h("h1", {}, "HPS Lab"),
       opener,
-      h("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, tabs),
+      h("div", { class: "tabs", role: "tablist", "aria-label": t("Views") }, tabs),
       status,
       pictures,
+      languages(app),
       themes(),
     ),
     h(
@@ -279,18 +297,22 @@ async function start(root: HTMLElement): Promise<void> {
     if (change === "view" || change === "selected") show();
     if (change === "busy") {
       document.body.classList.toggle("busy", app.busy);
-      if (app.busy) status.textContent = "running…";
+      if (app.busy) status.textContent = t("running…");
     }
     if (change === "run") {
       const { summary } = app;
       status.textContent = summary
-        ? `${summary.program}: ${grouped(summary.cycles)} cycles, ${grouped(summary.instructions)} instructions, ${(summary.instructions / Math.max(1, summary.cycles)).toFixed(2)} a cycle; ${summary.said}${notes(summary)}`
+        ? `${summary.program}: ${t("{cycles} cycles, {instructions} instructions, {rate} a cycle", {
+            cycles: grouped(summary.cycles),
+            instructions: grouped(summary.instructions),
+            rate: (summary.instructions / Math.max(1, summary.cycles)).toFixed(2),
+          })}; ${summary.said}${notes(summary)}`
         : "";
       document.body.dataset["cycles"] = String(summary?.cycles ?? "");
     }
     if (change === "problem") {
       const { problem: one } = app;
-      const place = one?.place ? `${one.place}${one.line ? `, line ${one.line}, column ${one.column}` : ""}: ` : "";
+      const place = one?.place ? `${one.place}${one.line ? `, ${t("line {line}, column {column}", { line: one.line, column: one.column ?? 1 })}` : ""}: ` : "";
       fill(problem, one ? h("p", {}, h("b", {}, place), one.message) : null);
     }
   });
@@ -315,5 +337,5 @@ async function start(root: HTMLElement): Promise<void> {
 }
 
 void start(document.getElementById("app")!).catch((error: unknown) => {
-  fallback(document.getElementById("app")!, `The page failed: ${error instanceof Error ? error.message : String(error)}`);
+  fallback(document.getElementById("app")!, t("The page failed: {error}", { error: error instanceof Error ? error.message : String(error) }));
 });

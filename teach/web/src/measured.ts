@@ -1,6 +1,7 @@
 // Values that expressions of lessons name.
 
 import type { App } from "./app";
+import { t } from "./language";
 import type { Analysis, Profiles } from "./types";
 
 export class Measured {
@@ -19,7 +20,7 @@ export class Measured {
 
   /** Gives the values of the names in an expression; what has to be asked for is asked for. */
   async look(expression: string): Promise<(name: string) => number | undefined> {
-    if (!this.app.summary && !(await this.app.run())) throw new Error("The program must run first.");
+    if (!this.app.summary && !(await this.app.run())) throw new Error(t("The program must run first."));
     const summary = this.app.summary!;
     if (/\banalysis\./.test(expression)) {
       this.analysis ??= await this.app.api.ask("analysis", { ask: "analyze" });

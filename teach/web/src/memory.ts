@@ -2,6 +2,7 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h, labelled } from "./dom";
+import { t } from "./language";
 import type { Linked } from "./link";
 
 /** The picture: this many pixels in a row, and rows; a byte each, three bits of red and green, two of blue. */
@@ -12,11 +13,11 @@ const SCREEN = "screen";
 type Form = Linked["form"];
 
 const FORMS: [Form, string][] = [
-  ["bytes", "bytes"],
-  ["words", "words of 4 bytes"],
-  ["doublewords", "words of 8 bytes"],
-  ["text", "text"],
-  ["picture", "a picture"],
+  ["bytes", t("bytes")],
+  ["words", t("words of 4 bytes")],
+  ["doublewords", t("words of 8 bytes")],
+  ["text", t("text")],
+  ["picture", t("a picture")],
 ];
 
 const BYTES: Record<Form, number> = { bytes: 256, words: 256, doublewords: 256, text: 1024, picture: SIDE * SIDE };
@@ -62,7 +63,7 @@ export class MemoryPanel {
     const { linked } = this.app;
     const address = h("input", {
       value: linked.address,
-      "aria-label": "Address or symbol",
+      "aria-label": t("Address or symbol"),
       onchange: () => {
         linked.address = address.value;
         void this.read(true);
@@ -75,7 +76,7 @@ export class MemoryPanel {
     });
     fill(
       this.element,
-      h("div", { class: "bar" }, address, h("button", { type: "button", onclick: () => void this.read(true) }, "Read"), labelled("as", form)),
+      h("div", { class: "bar" }, address, h("button", { type: "button", onclick: () => void this.read(true) }, t("Read")), labelled(t("as"), form)),
       this.shown,
     );
     this.show();
@@ -84,7 +85,7 @@ export class MemoryPanel {
   private show(): void {
     const { form } = this.app.linked;
     if (this.bytes.length === 0) {
-      fill(this.shown, h("p", { class: "faint" }, form === "picture" ? `A picture has ${SIDE} rows of ${SIDE} bytes, a pixel each; programs call it ${SCREEN}.` : "Write an address or the name of a symbol."));
+      fill(this.shown, h("p", { class: "faint" }, form === "picture" ? t("A picture has {side} rows of {side} bytes, a pixel each; programs call it {symbol}.", { side: SIDE, symbol: SCREEN }) : t("Write an address or the name of a symbol.")));
       return;
     }
     fill(this.shown, form === "picture" ? this.picture() : h("pre", {}, form === "text" ? this.text() : this.numbers(form)));
@@ -119,7 +120,7 @@ export class MemoryPanel {
   private picture(): Node {
     const canvas = h("canvas", { width: String(SIDE), height: String(SIDE), class: "screen", role: "img" });
     const lit = this.bytes.filter((byte) => byte !== "00" && byte !== "--").length;
-    canvas.setAttribute("aria-label", `Picture of memory at ${this.app.linked.address}: ${grouped(lit)} of ${grouped(SIDE * SIDE)} pixels are not black`);
+    canvas.setAttribute("aria-label", t("Picture of memory at {address}: {n} of {all} pixels are not black", { address: this.app.linked.address, n: grouped(lit), all: grouped(SIDE * SIDE) }));
     const pen = canvas.getContext("2d");
     if (pen) {
       const image = pen.createImageData(SIDE, SIDE);

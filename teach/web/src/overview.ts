@@ -2,6 +2,7 @@
 
 import type { App } from "./app";
 import { debounced, grouped, h } from "./dom";
+import { t, word } from "./language";
 import { penOf } from "./svg";
 import type { Share } from "./types";
 
@@ -12,7 +13,7 @@ export class Overview {
     class: "overview",
     tabIndex: 0,
     role: "slider",
-    "aria-label": "Overview of the run by cycle",
+    "aria-label": t("Overview of the run by cycle"),
     "aria-valuemin": "0",
   });
   private parts: Share[] = [];
@@ -37,7 +38,7 @@ export class Overview {
     element.addEventListener("pointermove", (event) => {
       if (event.buttons & 1) void app.go(cycleAt(event));
       const part = this.parts[Math.floor(((cycleAt(event) - this.first) / (this.end - this.first)) * this.parts.length)];
-      if (part) element.title = `cycle ${grouped(Math.round(cycleAt(event)))}: ${Object.entries(part).filter(([, n]) => n > 0).map(([name, n]) => `${grouped(n)} ${name}`).join(", ")}`;
+      if (part) element.title = `${t("cycle {cycle}", { cycle: grouped(Math.round(cycleAt(event))) })}: ${Object.entries(part).filter(([, n]) => n > 0).map(([name, n]) => `${grouped(n)} ${word(name)}`).join(", ")}`;
     });
     element.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -0.01, ArrowRight: 0.01, PageUp: 0.1, PageDown: -0.1, Home: -1, End: 1 }[event.key];
@@ -107,7 +108,7 @@ export class Overview {
     this.askSoon();
     canvas.setAttribute("aria-valuemax", String(this.app.summary?.cycles ?? 0));
     canvas.setAttribute("aria-valuenow", String(cycle));
-    canvas.setAttribute("aria-valuetext", `cycle ${cycle}`);
+    canvas.setAttribute("aria-valuetext", t("cycle {cycle}", { cycle }));
     const scale = window.devicePixelRatio || 1;
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(HEIGHT * scale);

@@ -4,6 +4,7 @@ import type { App } from "./app";
 import { choice, debounced, fill, grouped, h, labelled } from "./dom";
 import { CSource } from "./csource";
 import { Editor } from "./editor";
+import { t } from "./language";
 import { machineDiagram } from "./machine";
 import type { MachineInfo, ProgramChoice } from "./types";
 
@@ -29,14 +30,14 @@ const QUEUES: Record<string, (machine: MachineInfo) => number> = {
 };
 
 export const KEYS: Key[] = [
-  { path: ROB, name: "Reorder buffer", steps: () => [8, 16, 32, 64, 96, 128, 192, 256, 512] },
-  { path: "window.reservation_stations", name: "Stations", steps: () => [4, 8, 16, 32, 48, 64, 80, 128, 256] },
-  { path: "window.load_queue_entries", name: "Load queue", steps: () => [2, 4, 8, 16, 32, 48, 64, 128] },
-  { path: "window.store_queue_entries", name: "Store queue", steps: () => [2, 4, 8, 16, 32, 48, 64] },
-  { path: "memory.l1d.size_bytes", name: "Data cache, bytes", steps: (machine) => sizes(machine.l1d_set_bytes, 1 << 10, 1 << 17) },
-  { path: "memory.l1d.mshrs", name: "Misses at once", steps: () => [1, 2, 4, 8, 16] },
-  { path: "memory.l2.size_bytes", name: "Level 2, bytes", steps: (machine) => sizes(machine.l2_set_bytes, 1 << 16, 1 << 22) },
-  { path: "memory.latency_cycles", name: "Memory, cycles", steps: () => [20, 50, 100, 200, 400] },
+  { path: ROB, name: t("Reorder buffer"), steps: () => [8, 16, 32, 64, 96, 128, 192, 256, 512] },
+  { path: "window.reservation_stations", name: t("Stations"), steps: () => [4, 8, 16, 32, 48, 64, 80, 128, 256] },
+  { path: "window.load_queue_entries", name: t("Load queue"), steps: () => [2, 4, 8, 16, 32, 48, 64, 128] },
+  { path: "window.store_queue_entries", name: t("Store queue"), steps: () => [2, 4, 8, 16, 32, 48, 64] },
+  { path: "memory.l1d.size_bytes", name: t("Data cache, bytes"), steps: (machine) => sizes(machine.l1d_set_bytes, 1 << 10, 1 << 17) },
+  { path: "memory.l1d.mshrs", name: t("Misses at once"), steps: () => [1, 2, 4, 8, 16] },
+  { path: "memory.l2.size_bytes", name: t("Level 2, bytes"), steps: (machine) => sizes(machine.l2_set_bytes, 1 << 16, 1 << 22) },
+  { path: "memory.latency_cycles", name: t("Memory, cycles"), steps: () => [20, 50, 100, 200, 400] },
 ];
 
 /** Widths of all stages that have one, which a machine changes together. */
@@ -78,19 +79,19 @@ export function setKey(keys: Record<string, string>, machine: MachineInfo, path:
 }
 
 const PREDICTORS: [string, string][] = [
-  ["", "as in the preset"],
-  ["Perfect", "perfect"],
-  ["AlwaysNotTaken", "never taken"],
-  ["AlwaysTaken", "always taken"],
-  ["Bimodal(entries: 2048)", "bimodal"],
+  ["", t("as in the preset")],
+  ["Perfect", t("perfect")],
+  ["AlwaysNotTaken", t("never taken")],
+  ["AlwaysTaken", t("always taken")],
+  ["Bimodal(entries: 2048)", t("bimodal")],
   ["Gshare(entries: 4096, history_bits: 12)", "gshare"],
   ["Tage()", "TAGE"],
 ];
 
 const DEPENDENCES: [string, string][] = [
-  ["", "as in the preset"],
-  ["Conservative", "wait for all stores"],
-  ["Aggressive", "never wait"],
+  ["", t("as in the preset")],
+  ["Conservative", t("wait for all stores")],
+  ["Aggressive", t("never wait")],
 ];
 
 /** Programs to begin with. */
@@ -114,18 +115,18 @@ export const words = (line: string): string[] =>
 const quoted = (word: string): string => (word === "" || /[\s"']/.test(word) ? (word.includes('"') ? `'${word}'` : `"${word}"`) : word);
 
 export class SetupPanel {
-  readonly element = h("section", { class: "setup", "aria-label": "Program and machine" });
+  readonly element = h("section", { class: "setup", "aria-label": t("Program and machine") });
   readonly editor: Editor;
   private readonly source = h("div", { class: "source" });
   private readonly c = new CSource((lines) => this.editor.choose(lines));
   private readonly machine = h("div", { class: "keys" });
-  readonly diagram = h("div", { class: "machine-picture", tabIndex: 0, role: "region", "aria-label": "Block diagram of the machine" });
+  readonly diagram = h("div", { class: "machine-picture", tabIndex: 0, role: "region", "aria-label": t("Block diagram of the machine") });
   private readonly run = debounced(160, () => void this.app.run());
   private file: ProgramChoice | undefined;
 
   constructor(private readonly app: App) {
     const program = app.linked.setup.program;
-    this.editor = new Editor(program.kind === "assembly" ? program.text : EXAMPLES[0]!.text, "Assembly program", (text) => {
+    this.editor = new Editor(program.kind === "assembly" ? program.text : EXAMPLES[0]!.text, t("Assembly program"), (text) => {
       const now = this.app.linked.setup.program;
       if (now.kind === "assembly" && now.text !== text) {
         now.text = text;
@@ -164,10 +165,10 @@ export class SetupPanel {
     const program = setup.program;
     const { served, limits } = this.app.catalog;
     const programs: [string, string][] = [
-      ["assembly", "assembly, written here"],
-      ...EXAMPLES.map(({ name, c }, at): [string, string] => [`example ${at}`, `${c === undefined ? "example" : "C"}: ${name}`]),
+      ["assembly", t("assembly, written here")],
+      ...EXAMPLES.map(({ name, c }, at): [string, string] => [`example ${at}`, `${c === undefined ? t("example") : "C"}: ${t(name)}`]),
       ...(served ? [["served", served[0]] as [string, string]] : []),
-      ...this.app.catalog.programs.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
+      ...this.app.catalog.programs.map(({ name, about }): [string, string] => [name, `${name}: ${t(about)}`]),
       ...(this.file ? [["file", this.file.kind === "file" ? this.file.name : ""] as [string, string]] : []),
     ];
     const isa = program.kind === "file" ? "riscv64" : program.isa;
@@ -176,7 +177,7 @@ export class SetupPanel {
     const file = h("input", {
       type: "file",
       class: "hidden-file",
-      "aria-label": "Open an ELF file",
+      "aria-label": t("Open an ELF file"),
       onchange: () => file.files?.[0] && void this.open(file.files[0]),
     });
     const limit = h("input", {
@@ -229,7 +230,7 @@ export class SetupPanel {
       ["riscv64", "RISC-V"],
       ["alpha", "Alpha"],
     ];
-    const stop = h("button", { type: "button", class: "stop", onclick: () => void this.app.stop() }, "Stop");
+    const stop = h("button", { type: "button", class: "stop", onclick: () => void this.app.stop() }, t("Stop"));
     const { keys } = setup;
     const changes = Object.keys(keys).length;
     const step = (name: string): number => (LADDER.indexOf(name) + LADDER.length + 1) % (LADDER.length + 1);
@@ -254,12 +255,12 @@ export class SetupPanel {
       h(
         "div",
         { class: "bar" },
-        labelled("Program", choice(programs, which, (name) => choose(name, isa))),
-        drawer("program", "Edit the program"),
+        labelled(t("Program"), choice(programs, which, (name) => choose(name, isa))),
+        drawer("program", t("Edit the program")),
         labelled(
-          "Machine",
+          t("Machine"),
           choice(
-            machines.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
+            machines.map(({ name, about }): [string, string] => [name, `${name}: ${t(about)}`]),
             setup.machine,
             (name) => {
               setup.machine = name;
@@ -269,8 +270,8 @@ export class SetupPanel {
             },
           ),
         ),
-        drawer("machine", changes > 0 ? `Change the machine (${changes} changed)` : "Change the machine"),
-        h("span", { class: "run-stop" }, h("button", { type: "button", class: "primary", onclick: () => void this.app.run(true) }, "Run"), stop),
+        drawer("machine", changes > 0 ? t("Change the machine ({n} changed)", { n: changes }) : t("Change the machine")),
+        h("span", { class: "run-stop" }, h("button", { type: "button", class: "primary", onclick: () => void this.app.run(true) }, t("Run")), stop),
       ),
       h(
         "div",
@@ -278,13 +279,13 @@ export class SetupPanel {
         h(
           "div",
           { class: "bar" },
-          labelled("Instruction set", this.isaChoice(isas, isa, (set) => choose(which.startsWith("example ") ? "assembly" : which, set))),
-          labelled("Instructions at most", limit),
-          h("label", { class: "button" }, "Open ELF…", file),
+          labelled(t("Instruction set"), this.isaChoice(isas, isa, (set) => choose(which.startsWith("example ") ? "assembly" : which, set))),
+          labelled(t("Instructions at most"), limit),
+          h("label", { class: "button" }, t("Open ELF…"), file),
         ),
         program.kind === "built_in"
           ? null
-          : h("div", { class: "bar" }, labelled("Arguments", given, "Words; quotes hold blanks"), labelled("Standard input", input, "The text that the program reads")),
+          : h("div", { class: "bar" }, labelled(t("Arguments"), given, t("Words; quotes hold blanks")), labelled(t("Standard input"), input, t("The text that the program reads"))),
         this.source,
       ),
       h("div", { class: "machine-drawer", hidden: this.app.linked.drawer !== "machine" }, this.diagram, this.machine),
@@ -295,7 +296,7 @@ export class SetupPanel {
       fill(this.source, h("div", { class: EXAMPLES[example]?.c === undefined ? "" : "beside-c" }, this.c.element, this.editor.element));
     } else {
       const isFile = program.kind === "file";
-      fill(this.source, isFile ? h("p", { class: "faint" }, `${program.name} is not part of links to this page.`) : null);
+      fill(this.source, isFile ? h("p", { class: "faint" }, t("{name} is not part of links to this page.", { name: program.name })) : null);
     }
     this.renderKeys();
   }
@@ -331,7 +332,7 @@ export class SetupPanel {
         steps = [...new Set([...all, preset, ...(now === undefined ? [] : [Number(now)])])].sort((a, b) => a - b);
         input.max = String(steps.length - 1);
         input.value = String(steps.indexOf(Number(now ?? preset)));
-        const text = now === undefined ? grouped(preset) : `${grouped(Number(now))}, was ${grouped(preset)}`;
+        const text = now === undefined ? grouped(preset) : t("{now}, was {preset}", { now: grouped(Number(now)), preset: grouped(preset) });
         said.textContent = text;
         box.classList.toggle("changed", now !== undefined);
         input.setAttribute("aria-valuetext", text);
@@ -352,13 +353,13 @@ export class SetupPanel {
     fill(
       this.machine,
       KEYS.map((key) => slider(key.name, key.steps(machine), key.path)),
-      slider("Width of all stages", widths, WIDTHS[0]!),
+      slider(t("Width of all stages"), widths, WIDTHS[0]!),
       labelled(
-        "Branch prediction",
+        t("Branch prediction"),
         choice(predictors, setup.keys["branch.predictor"] ?? "", (value) => set("branch.predictor", value)),
       ),
       labelled(
-        "Loads before older stores",
+        t("Loads before older stores"),
         choice(DEPENDENCES, setup.keys["speculation.memory_dependence"] ?? "", (value) =>
           set("speculation.memory_dependence", value),
         ),
@@ -373,7 +374,7 @@ export class SetupPanel {
             this.render();
           },
         },
-        "As in the preset",
+        t("As in the preset"),
       ),
     );
   }
@@ -387,8 +388,8 @@ export class SetupPanel {
   async open(file: File): Promise<void> {
     const most = this.app.catalog.limits.file_bytes;
     if (file.size > most) {
-      const more = this.app.catalog.served === null ? "; `hps teach --serve 8000 FILE` takes files of any size" : "";
-      this.app.fail(new Error(`${file.name} has more than ${most >> 20} MiB, the most that this page takes${more}`));
+      const more = this.app.catalog.served === null ? `; ${t("`hps teach --serve 8000 FILE` takes files of any size")}` : "";
+      this.app.fail(new Error(`${t("{name} has more than {n} MiB, the most that this page takes", { name: file.name, n: most >> 20 })}${more}`));
       return;
     }
     const bytes = new Uint8Array(await file.arrayBuffer());

@@ -2,21 +2,22 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h } from "./dom";
+import { t, word } from "./language";
 import type { Wanted } from "./types";
 
 const KEYS: [string, string][] = [
-  ["Space", "play cycle by cycle, pause"],
-  ["→ ←", "one cycle on, one back"],
-  ["n p", "to the next commit of the program, to the one before"],
-  ["Shift+→ Shift+←", "to the next commit, to the one before"],
-  ["e", "to the next event"],
-  ["i", "to the next inserted instruction"],
-  ["↓ ↑ Page down Page up", "select the next instruction of the time line, the one before"],
-  ["b", "set or remove a breakpoint at the selected instruction"],
-  ["g Shift+g", "to the next breakpoint, to the one before"],
-  ["c", "to the next hardware context"],
-  ["+ −", "wider and narrower cycles on the time line"],
-  ["?", "these keys"],
+  [t("Space"), t("play cycle by cycle, pause")],
+  ["→ ←", t("one cycle on, one back")],
+  ["n p", t("to the next commit of the program, to the one before")],
+  [t("Shift+→ Shift+←"), t("to the next commit, to the one before")],
+  ["e", t("to the next event")],
+  ["i", t("to the next inserted instruction")],
+  [t("↓ ↑ Page down Page up"), t("select the next instruction of the time line, the one before")],
+  ["b", t("set or remove a breakpoint at the selected instruction")],
+  [t("g Shift+g"), t("to the next breakpoint, to the one before")],
+  ["c", t("to the next hardware context")],
+  ["+ −", t("wider and narrower cycles on the time line")],
+  ["?", t("these keys")],
 ];
 
 export class Stepper {
@@ -25,7 +26,7 @@ export class Stepper {
   private readonly cycle = h("input", {
     type: "number",
     min: "0",
-    "aria-label": "Cycle",
+    "aria-label": t("Cycle"),
     onchange: () => void this.app.go(Number(this.cycle.value)),
   });
   private readonly contexts = h("span", { class: "joined" });
@@ -37,54 +38,54 @@ export class Stepper {
   constructor(private readonly app: App) {
     const button = (text: string, about: string, call: () => unknown) =>
       h("button", { type: "button", title: about, "aria-label": about, onclick: call }, text);
-    const events = app.catalog.events.map((name): [string, string] => [name, name.replaceAll("_", " ")]);
-    const speeds: [string, string][] = [["1", "1 a second"], ["3", "3 a second"], ["10", "10 a second"], ["60", "60 a second"]];
+    const events = app.catalog.events.map((name): [string, string] => [name, word(name)]);
+    const speeds: [string, string][] = [["1", t("1 a second")], ["3", t("3 a second")], ["10", t("10 a second")], ["60", t("60 a second")]];
     const speed = choice(speeds, String(this.rate), (rate) => {
       this.rate = Number(rate);
       if (this.playing) this.play(true);
     });
-    speed.setAttribute("aria-label", "Cycles while playing");
+    speed.setAttribute("aria-label", t("Cycles while playing"));
     const event = choice(events, app.linked.event, (name) => {
       app.linked.event = name;
       app.tell("selected");
     });
-    event.setAttribute("aria-label", "Event");
+    event.setAttribute("aria-label", t("Event"));
     this.element = h(
       "div",
-      { class: "stepper", role: "toolbar", "aria-label": "Steps" },
-      button("◂", "One cycle back (Left)", () => this.step(-1)),
+      { class: "stepper", role: "toolbar", "aria-label": t("Steps") },
+      button("◂", t("One cycle back (Left)"), () => this.step(-1)),
       this.playButton,
-      button("▸", "One cycle on (Right)", () => this.step(1)),
-      h("span", { class: "joined cycle" }, h("span", { class: "faint", "aria-hidden": "true" }, "cycle"), this.cycle),
+      button("▸", t("One cycle on (Right)"), () => this.step(1)),
+      h("span", { class: "joined cycle" }, h("span", { class: "faint", "aria-hidden": "true" }, t("cycle")), this.cycle),
       h(
         "span",
         { class: "joined" },
-        button("◂ instruction", "Back to the instruction of the program that committed before (p)", () => app.find({ is: "instruction" }, true)),
-        button("instruction ▸", "To the next instruction of the program that commits (n)", () => app.find({ is: "instruction" })),
+        button(t("◂ instruction"), t("Back to the instruction of the program that committed before (p)"), () => app.find({ is: "instruction" }, true)),
+        button(t("instruction ▸"), t("To the next instruction of the program that commits (n)"), () => app.find({ is: "instruction" })),
       ),
       h(
         "span",
         { class: "joined" },
         event,
-        button("◂", "Back to the event before", () => app.find({ is: "event", name: this.app.linked.event }, true)),
-        button("▸", "To the next event (e)", () => app.find({ is: "event", name: this.app.linked.event })),
+        button("◂", t("Back to the event before"), () => app.find({ is: "event", name: this.app.linked.event }, true)),
+        button("▸", t("To the next event (e)"), () => app.find({ is: "event", name: this.app.linked.event })),
       ),
       this.contexts,
       h(
         "details",
         { class: "more" },
-        h("summary", {}, "More steps"),
+        h("summary", {}, t("More steps")),
         h(
           "div",
           { class: "bar" },
-          button("|◂", "To the first cycle", () => app.go(0)),
-          button("steady iteration", "To a steady iteration of the hottest loop in the middle of the run", () => app.go(app.summary?.steady ?? 0)),
-          button("◂ commit", "Back to the commit before (Shift+Left)", () => app.find({ is: "commit" }, true)),
-          button("commit ▸", "To the next commit (Shift+Right)", () => app.find({ is: "commit" })),
-          button("◂ breakpoint", "Back to the breakpoint before (Shift+g)", () => this.toBreakpoint(true)),
-          button("breakpoint ▸", "To the next breakpoint (g)", () => this.toBreakpoint()),
+          button("|◂", t("To the first cycle"), () => app.go(0)),
+          button(t("steady iteration"), t("To a steady iteration of the hottest loop in the middle of the run"), () => app.go(app.summary?.steady ?? 0)),
+          button(t("◂ commit"), t("Back to the commit before (Shift+Left)"), () => app.find({ is: "commit" }, true)),
+          button(t("commit ▸"), t("To the next commit (Shift+Right)"), () => app.find({ is: "commit" })),
+          button(t("◂ breakpoint"), t("Back to the breakpoint before (Shift+g)"), () => this.toBreakpoint(true)),
+          button(t("breakpoint ▸"), t("To the next breakpoint (g)"), () => this.toBreakpoint()),
           speed,
-          button("Keys", "Keys (?)", () => this.help()),
+          button(t("Keys"), t("Keys (?)"), () => this.help()),
         ),
       ),
       this.where,
@@ -102,7 +103,7 @@ export class Stepper {
     const all = this.app.summary?.contexts ?? [];
     const options = all.map((name, at): [string, string] => [String(at), name]);
     const select = choice(options, String(this.app.linked.context), (at) => void this.app.turnTo(Number(at)));
-    select.setAttribute("aria-label", "Hardware context of the blocks");
+    select.setAttribute("aria-label", t("Hardware context of the blocks"));
     fill(this.contexts, all.length > 1 ? select : null);
   }
 
@@ -110,14 +111,14 @@ export class Stepper {
   help(): void {
     const dialog = h(
       "dialog",
-      { class: "help", "aria-label": "Keys" },
-      h("h2", {}, "Keys"),
+      { class: "help", "aria-label": t("Keys") },
+      h("h2", {}, t("Keys")),
       h(
         "table",
         {},
         KEYS.map(([keys, does]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, keys)), h("td", {}, does))),
       ),
-      h("form", { method: "dialog" }, h("button", { class: "primary" }, "Close")),
+      h("form", { method: "dialog" }, h("button", { class: "primary" }, t("Close"))),
     );
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
@@ -145,8 +146,8 @@ export class Stepper {
       if (this.playing) this.timer = setTimeout(() => void next(), 1000 / this.rate);
     };
     if (on) this.timer = setTimeout(() => void next(), 0);
-    this.playButton.textContent = on ? "❚❚ Pause" : "▶ Play";
-    this.playButton.setAttribute("aria-label", on ? "Pause (Space)" : "Play cycle by cycle (Space)");
+    this.playButton.textContent = on ? t("❚❚ Pause") : t("▶ Play");
+    this.playButton.setAttribute("aria-label", on ? t("Pause (Space)") : t("Play cycle by cycle (Space)"));
   }
 
   step(by: number): void {
@@ -156,11 +157,11 @@ export class Stepper {
   toBreakpoint(backwards = false): void {
     const any_of = this.app.linked.breakpoints;
     if (any_of.length === 0) {
-      this.where.textContent = "Set a breakpoint first: select an instruction and press b.";
+      this.where.textContent = t("Set a breakpoint first: select an instruction and press b.");
       return;
     }
     void this.app.find({ is: "address", any_of: [...any_of] }, backwards).then((found) => {
-      if (!found) this.where.textContent = `No breakpoint is reached ${backwards ? "before" : "any more"}.`;
+      if (!found) this.where.textContent = backwards ? t("No breakpoint is reached before.") : t("No breakpoint is reached any more.");
     });
   }
 
@@ -169,7 +170,11 @@ export class Stepper {
     this.cycle.value = String(linked.cycle);
     this.where.textContent =
       summary && cycleView
-        ? `of ${grouped(summary.cycles)}; ${cycleView.state}; ${grouped(cycleView.instructions_so_far)} instructions committed${summary.contexts.length > 1 ? " by all contexts" : ""}`
+        ? [
+            t("of {cycles}", { cycles: grouped(summary.cycles) }),
+            cycleView.state.split(": ").map(word).join(": "),
+            t(summary.contexts.length > 1 ? "{n} instructions committed by all contexts" : "{n} instructions committed", { n: grouped(cycleView.instructions_so_far) }),
+          ].join("; ")
         : "";
   }
 

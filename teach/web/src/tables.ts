@@ -2,51 +2,52 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h, labelled } from "./dom";
+import { t } from "./language";
 import { penOf } from "./svg";
 import type { EntryView, TableView } from "./types";
 
 /** Names of tables for people, and what a set and an entry of them are. */
 const TABLES: Record<string, [string, string]> = {
-  l1i: ["Level 1 instruction cache", "An entry is a line of instructions."],
-  l1d: ["Level 1 data cache", "An entry is a line of data."],
-  l2: ["Level 2 cache", "An entry is a line, of instructions or data."],
-  l3: ["Level 3 cache", "An entry is a line, of instructions or data."],
-  itlb: ["Instruction TLB", "An entry is a page whose translation is known."],
-  dtlb: ["Data TLB", "An entry is a page whose translation is known."],
-  l2_tlb: ["Second-level TLB", "An entry is a page whose translation is known."],
-  l1i_misses: ["Misses of the instruction cache", "An entry is a line on its way to level 1."],
-  l1d_misses: ["Misses of the data cache", "An entry is a line on its way to level 1. If all are taken, the next miss waits."],
-  l2_misses: ["Misses of level 2", "An entry is a line on its way to level 2."],
-  write_buffer: ["Write buffer", "An entry is a block of stores on its way to level 2."],
-  btb: ["Branch target buffer", "An entry says where a branch went last."],
-  indirect_targets: ["Targets of indirect jumps", "An entry says where a jump went after the branches before it."],
-  returns: ["Return address stack", "Calls put their return addresses on top; returns take them."],
-  bimodal: ["Bimodal counters", "The address of a branch selects a counter."],
-  gshare: ["Counters of gshare", "The address of a branch and the branches before it select a counter."],
-  local_histories: ["Local histories", "The address of a branch selects the last directions of its own."],
-  local: ["Local counters", "A local history selects a counter."],
-  global: ["Global counters", "The branches before select a counter."],
-  chooser: ["Chooser", "The branches before select a counter, which says whom to believe: from the middle on the global counters."],
-  tage_base: ["TAGE, table without tags", "The address of a branch selects a counter."],
+  l1i: [t("Level 1 instruction cache"), t("An entry is a line of instructions.")],
+  l1d: [t("Level 1 data cache"), t("An entry is a line of data.")],
+  l2: [t("Level 2 cache"), t("An entry is a line, of instructions or data.")],
+  l3: [t("Level 3 cache"), t("An entry is a line, of instructions or data.")],
+  itlb: [t("Instruction TLB"), t("An entry is a page whose translation is known.")],
+  dtlb: [t("Data TLB"), t("An entry is a page whose translation is known.")],
+  l2_tlb: [t("Second-level TLB"), t("An entry is a page whose translation is known.")],
+  l1i_misses: [t("Misses of the instruction cache"), t("An entry is a line on its way to level 1.")],
+  l1d_misses: [t("Misses of the data cache"), t("An entry is a line on its way to level 1. If all are taken, the next miss waits.")],
+  l2_misses: [t("Misses of level 2"), t("An entry is a line on its way to level 2.")],
+  write_buffer: [t("Write buffer"), t("An entry is a block of stores on its way to level 2.")],
+  btb: [t("Branch target buffer"), t("An entry says where a branch went last.")],
+  indirect_targets: [t("Targets of indirect jumps"), t("An entry says where a jump went after the branches before it.")],
+  returns: [t("Return address stack"), t("Calls put their return addresses on top; returns take them.")],
+  bimodal: [t("Bimodal counters"), t("The address of a branch selects a counter.")],
+  gshare: [t("Counters of gshare"), t("The address of a branch and the branches before it select a counter.")],
+  local_histories: [t("Local histories"), t("The address of a branch selects the last directions of its own.")],
+  local: [t("Local counters"), t("A local history selects a counter.")],
+  global: [t("Global counters"), t("The branches before select a counter.")],
+  chooser: [t("Chooser"), t("The branches before select a counter, which says whom to believe: from the middle on the global counters.")],
+  tage_base: [t("TAGE, table without tags"), t("The address of a branch selects a counter.")],
 };
 
 const LETTERS: Record<string, [string, string]> = {
-  c: ["--cell-clean", "unchanged"],
-  d: ["--cell-dirty", "changed"],
-  m: ["--cell-moving", "on its way"],
-  p: ["--cell-unused", "prefetched, not used"],
-  t: ["--cell-clean", "known"],
-  T: ["--cell-dirty", "on top"],
-  h: ["--cell-clean", "not all zero"],
-  "0": ["--count-0", "surely not taken"],
-  "1": ["--count-1", "not taken"],
-  "2": ["--count-2", "taken"],
-  "3": ["--count-3", "surely taken"],
+  c: ["--cell-clean", t("unchanged")],
+  d: ["--cell-dirty", t("changed")],
+  m: ["--cell-moving", t("on its way")],
+  p: ["--cell-unused", t("prefetched, not used")],
+  t: ["--cell-clean", t("known")],
+  T: ["--cell-dirty", t("on top")],
+  h: ["--cell-clean", t("not all zero")],
+  "0": ["--count-0", t("surely not taken")],
+  "1": ["--count-1", t("not taken")],
+  "2": ["--count-2", t("taken")],
+  "3": ["--count-3", t("surely taken")],
 };
 
 export function titleOf(name: string): string {
   const tagged = /^tage_(\d)$/.exec(name);
-  return tagged ? `TAGE, tagged table ${tagged[1]}` : (TABLES[name]?.[0] ?? name);
+  return tagged ? t("TAGE, tagged table {n}", { n: tagged[1]! }) : (TABLES[name]?.[0] ?? name);
 }
 
 const CELLS = [14, 11, 9, 7, 5, 4, 3, 2, 1];
@@ -132,12 +133,12 @@ export class TableDrawing {
 
 /** The panel below the blocks: one table at a time, all its sets, and the entries of one of them. */
 export class TablesPanel {
-  readonly element = h("section", { class: "tables-panel", "aria-label": "Caches, TLBs and predictors" });
+  readonly element = h("section", { class: "tables-panel", "aria-label": t("Caches, TLBs and predictors") });
   private readonly drawing = new TableDrawing(340, (column) => this.choose(this.table?.sets === 1 ? 0 : column));
   private readonly picture = h("div", { class: "picture" }, this.drawing.element);
   private readonly head = h("div", { class: "bar" });
   private readonly facts = h("p", { class: "faint" });
-  private readonly keys = h("ul", { class: "legend", "aria-label": "Entries" });
+  private readonly keys = h("ul", { class: "legend", "aria-label": t("Entries") });
   private readonly entries = h("div", { class: "wide", "aria-live": "polite" });
   private asked = 0;
 
@@ -145,7 +146,7 @@ export class TablesPanel {
     this.drawing.element.tabIndex = 0;
     this.drawing.element.setAttribute("role", "application");
     this.drawing.element.addEventListener("keydown", (event) => this.key(event));
-    this.element.append(h("h2", {}, "Caches, TLBs and predictors at this cycle"), this.head, this.facts, this.picture, this.keys, this.entries);
+    this.element.append(h("h2", {}, t("Caches, TLBs and predictors at this cycle")), this.head, this.facts, this.picture, this.keys, this.entries);
     app.listen((change) => {
       if (change === "inside" || change === "run" || (change === "selected" && app.inside)) this.render();
       if (change === "view") this.draw();
@@ -183,7 +184,7 @@ export class TablesPanel {
     if (!inside || !table) return;
     const options = inside.tables.map(({ name, taken, sets, ways }): [string, string] => [
       name,
-      `${titleOf(name)}: ${grouped(taken)} of ${grouped(sets * ways)}`,
+      `${titleOf(name)}: ${t("{n} of {all}", { n: grouped(taken), all: grouped(sets * ways) })}`,
     ]);
     const set = Math.min(linked.set, table.sets - 1);
     const number = h("input", {
@@ -196,23 +197,23 @@ export class TablesPanel {
     const focused = this.head.contains(document.activeElement) ? (document.activeElement as HTMLElement).tagName : "";
     fill(
       this.head,
-      labelled("Table", choice(options, table.name, (name) => this.app.showTable(name))),
-      table.sets > 1 ? labelled(`Set, 0 to ${table.sets - 1}`, number) : null,
+      labelled(t("Table"), choice(options, table.name, (name) => this.app.showTable(name))),
+      table.sets > 1 ? labelled(t("Set, 0 to {last}", { last: table.sets - 1 }), number) : null,
       table.set !== null && table.sets > 1
-        ? h("button", { type: "button", onclick: () => this.choose(table.set!) }, `Set ${table.set}, of the selected instruction`)
+        ? h("button", { type: "button", onclick: () => this.choose(table.set!) }, t("Set {set}, of the selected instruction", { set: table.set }))
         : null,
     );
     if (focused) this.head.querySelector<HTMLElement>(focused.toLowerCase())?.focus();
-    const about = TABLES[table.name]?.[1] ?? "An entry is for a branch after certain others.";
+    const about = TABLES[table.name]?.[1] ?? t("An entry is for a branch after certain others.");
     const shape =
       table.sets === 1
-        ? `${grouped(table.ways)} entries`
-        : `${grouped(table.sets)} sets of ${table.ways}${table.bytes ? `, ${grouped(table.bytes)} bytes each` : ""}`;
+        ? t("{n} entries", { n: grouped(table.ways) })
+        : `${t("{sets} sets of {ways}", { sets: grouped(table.sets), ways: table.ways })}${table.bytes ? `, ${t("{n} bytes each", { n: grouped(table.bytes) })}` : ""}`;
     const changes = this.app.digestsBefore.has(table.name) && table.sets > 1;
-    this.facts.textContent = `${about} ${shape}${table.by_use && table.ways > 1 ? "; the entry that was used last comes first" : ""}. ${
-      table.sets > 1 ? `A column is a set${changes ? "; underlined sets have changed since the cycle that was looked at before" : ""}.` : ""
+    this.facts.textContent = `${about} ${shape}${table.by_use && table.ways > 1 ? `; ${t("the entry that was used last comes first")}` : ""}. ${
+      table.sets > 1 ? t(changes ? "A column is a set; underlined sets have changed since the cycle that was looked at before." : "A column is a set.") : ""
     }`;
-    const label = `${titleOf(table.name)}: ${table.taken} of ${table.sets * table.ways} entries taken; set ${set} is chosen. Arrow keys choose another set.`;
+    const label = `${titleOf(table.name)}: ${t("{n} of {all} entries taken; set {set} is chosen. Arrow keys choose another set.", { n: table.taken, all: table.sets * table.ways, set })}`;
     this.drawing.element.setAttribute("aria-label", label);
     this.draw();
     const used = Object.keys(LETTERS).filter((letter) => table.letters?.includes(letter));
@@ -240,17 +241,17 @@ export class TablesPanel {
   private renderEntries(table: TableView, set: number, entries: EntryView[]): void {
     const shown = entries.map((entry, way) => ({ ...entry, way })).filter((entry) => table.ways <= 16 || entry.letter !== ".");
     if (shown.length === 0) {
-      fill(this.entries, h("p", {}, "Nothing is there."));
+      fill(this.entries, h("p", {}, t("Nothing is there.")));
       return;
     }
-    const first = table.by_use && table.ways > 1 ? "order of use" : "entry";
+    const first = table.by_use && table.ways > 1 ? t("order of use") : t("entry");
     fill(
       this.entries,
       h(
         "table",
         {},
-        h("caption", {}, table.sets === 1 ? titleOf(table.name) : `${titleOf(table.name)}, set ${set}`),
-        h("thead", {}, h("tr", {}, [first, "for", "in", "says"].map((name) => h("th", { scope: "col" }, name)))),
+        h("caption", {}, table.sets === 1 ? titleOf(table.name) : `${titleOf(table.name)}, ${t("set {set}", { set })}`),
+        h("thead", {}, h("tr", {}, [first, t("for"), t("in"), t("says")].map((name) => h("th", { scope: "col" }, name)))),
         h(
           "tbody",
           {},
@@ -258,8 +259,8 @@ export class TablesPanel {
             h(
               "tr",
               {},
-              h("th", { scope: "row" }, table.by_use && table.ways > 1 && way === 0 ? "newest" : String(way)),
-              h("td", {}, h("code", {}, letter === "." ? "empty" : key)),
+              h("th", { scope: "row" }, table.by_use && table.ways > 1 && way === 0 ? t("newest") : String(way)),
+              h("td", {}, h("code", {}, letter === "." ? t("empty") : key)),
               h("td", {}, place),
               h("td", {}, text),
             ),

@@ -2,6 +2,7 @@
 
 import type { App } from "./app";
 import { fill, grouped, h } from "./dom";
+import { t, word } from "./language";
 import { Overview } from "./overview";
 import { penOf, type Pen } from "./svg";
 import type { Row } from "./types";
@@ -24,32 +25,32 @@ interface Stage {
 
 /** Stages by their style variable, which the theme defines. */
 const STAGES: Record<string, Stage> = {
-  fetch: { letter: "F", name: "fetch", color: "--stage-fetch" },
-  decode: { letter: "D", name: "decode and rename", color: "--stage-decode" },
-  wait: { letter: "Q", name: "waits in a station", color: "--stage-wait" },
-  read: { letter: "R", name: "issued, reads registers", color: "--stage-read" },
-  execute: { letter: "X", name: "executes", color: "--stage-execute" },
-  memory: { letter: "M", name: "waits for its data", color: "--stage-memory" },
-  retire: { letter: "C", name: "complete, waits to commit", color: "--stage-retire" },
+  fetch: { letter: "F", name: t("fetch"), color: "--stage-fetch" },
+  decode: { letter: "D", name: t("decode and rename"), color: "--stage-decode" },
+  wait: { letter: "Q", name: t("waits in a station"), color: "--stage-wait" },
+  read: { letter: "R", name: t("issued, reads registers"), color: "--stage-read" },
+  execute: { letter: "X", name: t("executes"), color: "--stage-execute" },
+  memory: { letter: "M", name: t("waits for its data"), color: "--stage-memory" },
+  retire: { letter: "C", name: t("complete, waits to commit"), color: "--stage-retire" },
 };
 
 /** The stages where instructions go through them in step. */
 const IN_STEP: Record<string, Stage> = {
   ...STAGES,
-  fetch: { letter: "F", name: "fetch (IF)", color: "--stage-fetch" },
-  decode: { letter: "D", name: "decode (ID)", color: "--stage-decode" },
-  wait: { letter: "D", name: "waits in decode (ID)", color: "--stage-wait" },
-  read: { letter: "D", name: "decodes and reads registers (ID)", color: "--stage-decode" },
-  execute: { letter: "X", name: "executes (EX)", color: "--stage-execute" },
-  memory: { letter: "M", name: "memory (MEM)", color: "--stage-memory" },
-  retire: { letter: "W", name: "writes back (WB)", color: "--stage-retire" },
+  fetch: { letter: "F", name: t("fetch (IF)"), color: "--stage-fetch" },
+  decode: { letter: "D", name: t("decode (ID)"), color: "--stage-decode" },
+  wait: { letter: "D", name: t("waits in decode (ID)"), color: "--stage-wait" },
+  read: { letter: "D", name: t("decodes and reads registers (ID)"), color: "--stage-decode" },
+  execute: { letter: "X", name: t("executes (EX)"), color: "--stage-execute" },
+  memory: { letter: "M", name: t("memory (MEM)"), color: "--stage-memory" },
+  retire: { letter: "W", name: t("writes back (WB)"), color: "--stage-retire" },
 };
 
 /** All stages in one cycle. */
 const ONE_CYCLE: Record<string, Stage> = {
   ...STAGES,
-  execute: { letter: "1", name: "all stages in one cycle", color: "--stage-execute" },
-  memory: { letter: "M", name: "waits for memory", color: "--stage-memory" },
+  execute: { letter: "1", name: t("all stages in one cycle"), color: "--stage-execute" },
+  memory: { letter: "M", name: t("waits for memory"), color: "--stage-memory" },
 };
 
 /** The stages of a machine. */
@@ -65,39 +66,38 @@ const shown = (flow: string | undefined): Stage[] => {
 export const legend = (flow?: string): HTMLElement =>
   h(
     "ul",
-    { class: "legend", "aria-label": "Stages" },
+    { class: "legend", "aria-label": t("Stages") },
     shown(flow).map((stage) =>
       h("li", {}, h("span", { class: "swatch", style: `background: var(${stage.color})` }, stage.letter), stage.name),
     ),
-    h("li", {}, h("span", { class: "swatch squashed" }, "F"), "squashed"),
-    h("li", {}, h("span", { class: "swatch inserted" }), "inserted by DISE"),
-    h("li", {}, h("span", { class: "swatch mark" }, "▼"), "a sample"),
+    h("li", {}, h("span", { class: "swatch squashed" }, "F"), t("squashed")),
+    h("li", {}, h("span", { class: "swatch inserted" }), t("inserted by DISE")),
+    h("li", {}, h("span", { class: "swatch mark" }, "▼"), t("a sample")),
     Object.entries(STATES).map(([state, [color]]) =>
-      h("li", {}, h("span", { class: "swatch state", style: `background: var(${color})` }), state),
+      h("li", {}, h("span", { class: "swatch state", style: `background: var(${color})` }), word(state)),
     ),
   );
 
 /** What a context does in a cycle in which nothing commits: style variable, and what it means. */
 const STATES: Record<string, [string, string]> = {
-  stalled: ["--state-stalled", "the oldest instruction is not complete"],
-  flushed: ["--state-flushed", "the window was emptied"],
-  drained: ["--state-drained", "fetch delivers nothing"],
+  stalled: ["--state-stalled", t("the oldest instruction is not complete")],
+  flushed: ["--state-flushed", t("the window was emptied")],
+  drained: ["--state-drained", t("fetch delivers nothing")],
 };
 
 /** Why an instruction was in a stage for so long; nothing if that needs no reason. */
 function reason(stage: Stage, row: Row): string {
-  const of = (cause: string) => cause.replaceAll("_", " ");
   switch (stage.color) {
     case STAGES["fetch"]!.color:
     case STAGES["decode"]!.color:
-      return row.gap ? of(row.gap) : "";
+      return row.gap ? word(row.gap) : "";
     case STAGES["wait"]!.color:
-      return row.events.includes("store_wait") ? "an older store" : "operands or a unit";
+      return row.events.includes("store_wait") ? t("an older store") : t("operands or a unit");
     case STAGES["memory"]!.color:
-      if (row.events.includes("forwarded")) return "a store in flight";
-      return row.cause.startsWith("load_") || row.cause === "dtlb" ? of(row.cause).replace(/^load /, "") : "its value";
+      if (row.events.includes("forwarded")) return t("a store in flight");
+      return row.cause.startsWith("load_") || row.cause === "dtlb" ? word(row.cause.replace(/^load_/, "")) : t("its value");
     case STAGES["retire"]!.color:
-      return "older instructions";
+      return t("older instructions");
     default:
       return "";
   }
@@ -127,7 +127,7 @@ export class Timeline {
   private readonly canvas = h("canvas", {
     tabIndex: 0,
     role: "application",
-    "aria-label": "Time line. Arrow keys left and right change the cycle, up and down the instruction.",
+    "aria-label": t("Time line. Arrow keys left and right change the cycle, up and down the instruction."),
   });
   private readonly scroller = h("div", { class: "timeline-scroll", tabIndex: -1 });
   private readonly spacer = h("div", { class: "timeline-spacer" });
@@ -167,13 +167,13 @@ export class Timeline {
     const seek = async (backwards: boolean): Promise<void> => {
       if (words.value.trim() === "") return;
       const row = await app.seek({ is: "text", text: words.value }, backwards);
-      said.textContent = row ? "" : "not found";
+      said.textContent = row ? "" : t("not found");
       if (row) this.showRow(row);
     };
     const words = h("input", {
       type: "search",
-      placeholder: "find: ld, a5, #120",
-      "aria-label": "Find an instruction by its text, address or number",
+      placeholder: t("find: ld, a5, #120"),
+      "aria-label": t("Find an instruction by its text, address or number"),
       onkeydown: (event: KeyboardEvent) => event.key === "Enter" && void seek(event.shiftKey),
     });
     let rank = 0;
@@ -182,7 +182,7 @@ export class Timeline {
     });
     const longest = async (): Promise<void> => {
       const row = (await app.seek({ is: "longest_wait", rank })) ?? undefined;
-      said.textContent = row ? `wait ${rank + 1}` : "no more waits";
+      said.textContent = row ? t("wait {n}", { n: rank + 1 }) : t("no more waits");
       rank = row ? rank + 1 : 0;
       if (row) this.showRow(row);
     };
@@ -210,7 +210,7 @@ export class Timeline {
         app.linked.bookmarks.map(({ cycle, row }, at) =>
           h("button", {
             type: "button",
-            title: "Go there; with Delete it goes away",
+            title: t("Go there; with Delete it goes away"),
             onclick: () => {
               app.linked.selected = row;
               void app.go(cycle).then(() => app.tell("selected"));
@@ -227,20 +227,20 @@ export class Timeline {
     showMarks();
     return h(
       "div",
-      { class: "timeline-tools", role: "toolbar", "aria-label": "Time line" },
-      h("button", { type: "button", onclick: () => this.zoomBy(-1), "aria-label": "Narrower cycles" }, "−"),
-      h("button", { type: "button", onclick: () => this.zoomBy(1), "aria-label": "Wider cycles" }, "+"),
-      h("button", { type: "button", onclick: () => this.toCycle() }, "To the cycle"),
-      toggle("Arrows", "Results that the selected instruction waits for, and those that wait for it", "arrows"),
-      toggle("Hide wrong paths", "Only instructions that commit", "hideWrong"),
-      h("button", { type: "button", title: "The longest time without a commit; again: the next one", onclick: () => void longest() }, "Longest wait"),
+      { class: "timeline-tools", role: "toolbar", "aria-label": t("Time line") },
+      h("button", { type: "button", onclick: () => this.zoomBy(-1), "aria-label": t("Narrower cycles") }, "−"),
+      h("button", { type: "button", onclick: () => this.zoomBy(1), "aria-label": t("Wider cycles") }, "+"),
+      h("button", { type: "button", onclick: () => this.toCycle() }, t("To the cycle")),
+      toggle(t("Arrows"), t("Results that the selected instruction waits for, and those that wait for it"), "arrows"),
+      toggle(t("Hide wrong paths"), t("Only instructions that commit"), "hideWrong"),
+      h("button", { type: "button", title: t("The longest time without a commit; again: the next one"), onclick: () => void longest() }, t("Longest wait")),
       words,
-      h("button", { type: "button", "aria-label": "Find the one before (Shift+Enter)", onclick: () => void seek(true) }, "▴"),
-      h("button", { type: "button", "aria-label": "Find the next (Enter)", onclick: () => void seek(false) }, "▾"),
+      h("button", { type: "button", "aria-label": t("Find the one before (Shift+Enter)"), onclick: () => void seek(true) }, "▴"),
+      h("button", { type: "button", "aria-label": t("Find the next (Enter)"), onclick: () => void seek(false) }, "▾"),
       h("button", {
         type: "button",
-        "aria-label": "Bookmark this cycle",
-        title: "Bookmark this cycle",
+        "aria-label": t("Bookmark this cycle"),
+        title: t("Bookmark this cycle"),
         onclick: () => {
           const { cycle, selected: row, bookmarks } = app.linked;
           if (!bookmarks.some((one) => one.cycle === cycle)) bookmarks.push({ cycle, row });
@@ -426,13 +426,13 @@ export class Timeline {
     if (line < 0 && x >= 0) {
       const span = this.app.states(cycle, cycle + 1).find(({ first, end }) => first <= cycle && cycle < end);
       text = span
-        ? `cycle ${cycle}: ${span.state}, ${STATES[span.state]?.[1]}: ${span.cause.replaceAll("_", " ")}`
-        : `cycle ${cycle}: instructions commit`;
+        ? `${t("cycle {cycle}", { cycle })}: ${word(span.state)}, ${STATES[span.state]?.[1]}: ${word(span.cause)}`
+        : `${t("cycle {cycle}", { cycle })}: ${t("instructions commit")}`;
     } else if (line >= 0) {
       const row = this.app.line(Math.floor(this.top) + line);
       const part = row && x >= 0 ? parts(row, this.flow).find(([, from, to]) => from <= cycle && cycle < to) : undefined;
       const why = row && part ? reason(part[0], row) : "";
-      if (row) text = `${row.pc} ${row.text}${part ? `; cycle ${cycle}: ${part[0].name}${why ? ` (${why})` : ""}` : ""}`;
+      if (row) text = `${row.pc} ${row.text}${part ? `; ${t("cycle {cycle}", { cycle })}: ${part[0].name}${why ? ` (${why})` : ""}` : ""}`;
     }
     if (this.canvas.title !== text) this.canvas.title = text;
   }
@@ -520,10 +520,10 @@ export class Timeline {
     pen.fillStyle = color("--grid");
     pen.fillRect(label - 1, 0, 1, height);
     pen.fillStyle = color("--faint");
-    pen.fillText(`${grouped(this.rows)} ${label < LABEL ? "insts" : "instructions"}`, 4, ROW / 2);
+    pen.fillText(t(label < LABEL ? "{n} insts" : "{n} instructions", { n: grouped(this.rows) }), 4, ROW / 2);
     const { contexts } = this.app.summary;
     const of = contexts.length > 1 ? `, ${contexts[this.app.linked.context]}` : "";
-    pen.fillText(label < LABEL ? `lost${of}` : `no commits${of}`, 4, ROW * 1.5);
+    pen.fillText(`${t(label < LABEL ? "lost" : "no commits")}${of}`, 4, ROW * 1.5);
   }
 
   /** Arrows from where a result is there to where it is used: to and from the selected instruction. */
@@ -579,7 +579,7 @@ export class Timeline {
     pen.fillRect(from, 0, width - from, height);
     pen.fillStyle = color("--faint");
     pen.fillRect(from, 0, 2, height);
-    pen.fillText("What comes next? Answer the question.", from + 10, ROW * 1.5);
+    pen.fillText(t("What comes next? Answer the question."), from + 10, ROW * 1.5);
   }
 
   /** What the context does in the cycles, in a lane below their numbers. */
@@ -592,7 +592,7 @@ export class Timeline {
       const width = x(to) - begin;
       pen.fillStyle = color(STATES[span.state]?.[0] ?? "--grid");
       pen.fillRect(begin, ROW + 3, Math.max(1, width - 1), ROW - 6);
-      const text = span.cause.replaceAll("_", " ");
+      const text = word(span.cause);
       if (width >= text.length * 7.25 + 6) {
         pen.fillStyle = color("--on-stage");
         pen.fillText(text, begin + 3, ROW * 1.5);
@@ -656,12 +656,12 @@ export class Timeline {
       pen.fillRect(Math.max(label, x(row.fetch)), middle, Math.max(0, end - Math.max(label, x(row.fetch))), 1.5);
     }
     const notes = [
-      row.mispredicted ? "mispredicted" : "",
-      row.cause.startsWith("load_") && row.cause !== "load_l1" ? row.cause.replace("load_", "from ") : "",
-      row.events.includes("forwarded") ? "forwarded" : "",
-      row.events.includes("replayed") ? "replayed" : "",
+      row.mispredicted ? t("mispredicted") : "",
+      row.cause.startsWith("load_") && row.cause !== "load_l1" ? t("from {level}", { level: word(row.cause.replace("load_", "")) }) : "",
+      row.events.includes("forwarded") ? word("forwarded") : "",
+      row.events.includes("replayed") ? word("replayed") : "",
       samples.get(row.pc)?.some((cycle) => cycle >= row.fetch && cycle <= row.end + 200) && !row.squashed
-        ? "◀ blamed"
+        ? t("◀ blamed")
         : "",
     ].filter(Boolean);
     if (notes.length > 0 && end > label) {

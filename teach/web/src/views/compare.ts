@@ -3,6 +3,7 @@
 import { Api } from "../api";
 import type { App } from "../app";
 import { choice, fill, grouped, h, labelled, percent } from "../dom";
+import { t, word } from "../language";
 import { penOf } from "../svg";
 import { parts } from "../timeline";
 import type { Row, Setup, Summary } from "../types";
@@ -41,9 +42,9 @@ const sameProgram = (a: Setup, b: Setup): boolean =>
   JSON.stringify([a.program, a.arguments, a.input, a.productions, a.params]) === JSON.stringify([b.program, b.arguments, b.input, b.productions, b.params]);
 
 export class CompareView {
-  readonly element = h("section", { class: "view compare", "aria-label": "Compare" });
+  readonly element = h("section", { class: "view compare", "aria-label": t("Compare") });
   private readonly controls = h("div", { class: "bar" });
-  private readonly numbers = h("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": "Numbers of both runs" });
+  private readonly numbers = h("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": t("Numbers of both runs") });
   private readonly canvas = h("canvas", { role: "img" });
   private readonly scroller = h("div", { class: "pairs" }, this.canvas);
   private readonly said = h("p", { role: "status", class: "faint" });
@@ -59,7 +60,7 @@ export class CompareView {
 
   constructor(private readonly app: App) {
     const step = (text: string, by: number, about: string) => h("button", { type: "button", "aria-label": about, onclick: () => void this.move(by) }, text);
-    this.walk = h("div", { class: "bar" }, step("◂◂", -SHOWN, "Earlier instructions"), labelled("From instruction", this.from), step("▸▸", SHOWN, "Later instructions"), this.said);
+    this.walk = h("div", { class: "bar" }, step("◂◂", -SHOWN, t("Earlier instructions")), labelled(t("From instruction"), this.from), step("▸▸", SHOWN, t("Later instructions")), this.said);
     this.element.append(this.controls, this.numbers, this.walk, this.scroller);
     app.listen((change) => {
       if (change === "run") this.stale = true;
@@ -78,14 +79,14 @@ export class CompareView {
   private renderControls(): void {
     const { setup, pinned } = this.app.linked;
     const machines = this.app.catalog.machines.map(({ name }): [string, string] => [name, name]);
-    const select = choice([["", pinned ? "" : "none yet"], ...machines], pinned && Object.keys(pinned.keys).length === 0 ? pinned.machine : "", (machine) => {
+    const select = choice([["", pinned ? "" : t("none yet")], ...machines], pinned && Object.keys(pinned.keys).length === 0 ? pinned.machine : "", (machine) => {
       if (machine) this.keep({ ...(pinned ?? setup), machine, keys: {} });
     });
     fill(
       this.controls,
-      h("button", { type: "button", class: pinned ? "" : "primary", onclick: () => this.keep(setup) }, pinned ? "Keep the present run instead" : "Keep this run"),
-      labelled(pinned ? "Machine of the kept run" : "or keep one of this program on", select),
-      h("p", { class: "faint" }, pinned ? "Change the machine or the program above: the present run stands below the kept one." : "A kept run stays while you change the program or the machine."),
+      h("button", { type: "button", class: pinned ? "" : "primary", onclick: () => this.keep(setup) }, pinned ? t("Keep the present run instead") : t("Keep this run")),
+      labelled(pinned ? t("Machine of the kept run") : t("or keep one of this program on"), select),
+      h("p", { class: "faint" }, pinned ? t("Change the machine or the program above: the present run stands below the kept one.") : t("A kept run stays while you change the program or the machine.")),
     );
   }
 
@@ -152,17 +153,20 @@ export class CompareView {
     const rows = (api: Api, first: number) => api.ask("rows", { ask: "rows", first, count: same ? SHOWN : SHOWN * 2, only_committed: true });
     const [a, b] = await Promise.all([rows(other, there), rows(app.api, this.first)]);
     this.pairs = (same ? a.rows.map((row, at): Pair => ({ kept: row, now: b.rows[at] })) : align(a.rows, b.rows)).slice(0, SHOWN);
-    this.said.textContent = same ? "Both runs are of one program: each instruction has two bars, the kept run's first." : "The programs differ: instructions with one text are in pairs.";
+    this.said.textContent = same ? t("Both runs are of one program: each instruction has two bars, the kept run's first.") : t("The programs differ: instructions with one text are in pairs.");
     this.paint();
   }
 
   private renderNumbers(kept: Summary, now: Summary): void {
     const counter = (summary: Summary, name: string) => summary.core[name] ?? summary.memory[name] ?? 0;
+    const both = (name: string): [number, number] => [counter(kept, name), counter(now, name)];
     const rate = (summary: Summary) => summary.instructions / Math.max(1, summary.cycles);
     const whole: [string, number, number][] = [
-      ["cycles", kept.cycles, now.cycles],
-      ["instructions", kept.instructions, now.instructions],
-      ...["branch_mispredicted_events", "l1d.fill_events", "l2.fill_events"].map((name): [string, number, number] => [name, counter(kept, name), counter(now, name)]),
+      [t("cycles"), kept.cycles, now.cycles],
+      [t("instructions"), kept.instructions, now.instructions],
+      [t("branch mispredicted events"), ...both("branch_mispredicted_events")],
+      [t("l1d fill events"), ...both("l1d.fill_events")],
+      [t("l2 fill events"), ...both("l2.fill_events")],
     ];
     const share = (summary: Summary, cause: string): number => {
       const all = summary.cpi_stack.reduce((sum, one) => sum + one.slots, 0);
@@ -177,14 +181,14 @@ export class CompareView {
       h(
         "table",
         { class: "numbers both" },
-        h("caption", {}, "Both runs as a whole; shares are of the commit slots"),
-        h("thead", {}, h("tr", {}, ["number", `kept: ${kept.machine}`, `now: ${now.machine}`, "change"].map((name) => h("th", { scope: "col" }, name)))),
+        h("caption", {}, t("Both runs as a whole; shares are of the commit slots")),
+        h("thead", {}, h("tr", {}, [t("number"), t("kept: {machine}", { machine: kept.machine }), t("now: {machine}", { machine: now.machine }), t("change")].map((name) => h("th", { scope: "col" }, name)))),
         h(
           "tbody",
           {},
-          whole.map(([name, a, b]) => row(name.replaceAll(/[._]/g, " "), grouped(a), grouped(b), times(a, b))),
-          row("instructions a cycle", rate(kept).toFixed(2), rate(now).toFixed(2), times(rate(kept), rate(now))),
-          causes.map((cause) => row(cause.replaceAll("_", " "), percent(share(kept, cause)), percent(share(now, cause)), "")),
+          whole.map(([name, a, b]) => row(name, grouped(a), grouped(b), times(a, b))),
+          row(t("instructions a cycle"), rate(kept).toFixed(2), rate(now).toFixed(2), times(rate(kept), rate(now))),
+          causes.map((cause) => row(word(cause), percent(share(kept, cause)), percent(share(now, cause)), "")),
         ),
       ),
     );
@@ -224,7 +228,7 @@ export class CompareView {
       pen.fillText(String(cycle), x(cycle) + 2, HEAD / 2);
     }
     pen.fillStyle = color("--faint");
-    pen.fillText("later by", width - side + 8, HEAD / 2);
+    pen.fillText(t("later by"), width - side + 8, HEAD / 2);
     pairs.forEach(({ kept, now }, at) => {
       const top = HEAD + at * ROW;
       pen.fillStyle = color("--grid");
@@ -235,7 +239,7 @@ export class CompareView {
       for (const [one, start, y] of [[kept, starts.kept, top + 1], [now, starts.now, top + 1 + BAR]] as const) {
         if (!one) {
           pen.fillStyle = color("--faint");
-          pen.fillText("not in this run", label + 4, y + BAR / 2);
+          pen.fillText(t("not in this run"), label + 4, y + BAR / 2);
           continue;
         }
         for (const [stage, from, to] of parts(one, (one === kept ? this.kept?.summary : this.app.summary)?.sizes.flow)) {
@@ -254,6 +258,6 @@ export class CompareView {
       }
     });
     const both = pairs.filter((pair) => pair.kept && pair.now);
-    canvas.setAttribute("aria-label", `${pairs.length} instructions, ${both.length} of them in both runs: ${end("kept") - starts.kept} cycles in the kept run, ${end("now") - starts.now} now`);
+    canvas.setAttribute("aria-label", t("{n} instructions, {both} of them in both runs: {kept} cycles in the kept run, {now} now", { n: pairs.length, both: both.length, kept: end("kept") - starts.kept, now: end("now") - starts.now }));
   }
 }

@@ -3,6 +3,7 @@
 import type { App } from "../app";
 import { choice, debounced, fill, grouped, h, labelled } from "../dom";
 import { Editor } from "../editor";
+import { pieces, t, word } from "../language";
 import type { ProductionTables, TextFile } from "../types";
 
 const OWN = "mine.dise";
@@ -25,7 +26,7 @@ Tenth: T.OPCLASS == load && overflow_1 => {
 export class DiseView {
   readonly element = h("section", { class: "view dise", "aria-label": "DISE" });
   private readonly editor: Editor;
-  private readonly tables = h("div", { class: "tables", tabIndex: 0, role: "region", "aria-label": "Tables of DISE" });
+  private readonly tables = h("div", { class: "tables", tabIndex: 0, role: "region", "aria-label": t("Tables of DISE") });
   private readonly motion = h("div", { class: "motion", "aria-live": "polite" });
   private readonly said = h("p", { class: "said", role: "status" });
   private readonly params = h("div", { class: "bar" });
@@ -34,13 +35,13 @@ export class DiseView {
   constructor(private readonly app: App) {
     const given = app.linked.setup.productions[0];
     const text = app.linked.productions ?? (given?.text || this.builtIn(given?.name) || EXAMPLE);
-    this.editor = new Editor(text, "Production file", (text) => {
+    this.editor = new Editor(text, t("Production file"), (text) => {
       app.linked.productions = text;
       app.tell("selected");
       this.check();
     });
     const files: [string, string][] = [
-      ["", "load a file of the project…"],
+      ["", t("load a file of the project…")],
       ...app.catalog.productions.map(({ name }): [string, string] => [name, name]),
     ];
     const load = choice(files, "", (name) => {
@@ -55,19 +56,19 @@ export class DiseView {
       h(
         "div",
         { class: "column" },
-        h("h2", {}, "Productions"),
+        h("h2", {}, t("Productions")),
         h(
           "div",
           { class: "bar" },
-          labelled("From", load),
-          h("button", { type: "button", class: "primary", onclick: () => void this.run() }, "Run with these"),
-          h("button", { type: "button", onclick: () => void this.runWithout() }, "Run without"),
+          labelled(t("From"), load),
+          h("button", { type: "button", class: "primary", onclick: () => void this.run() }, t("Run with these")),
+          h("button", { type: "button", onclick: () => void this.runWithout() }, t("Run without")),
         ),
         this.params,
         this.editor.element,
         this.said,
       ),
-      h("div", { class: "column" }, h("h2", {}, "At this cycle"), this.motion, h("h2", {}, "Tables"), this.tables),
+      h("div", { class: "column" }, h("h2", {}, t("At this cycle")), this.motion, h("h2", {}, t("Tables")), this.tables),
     );
     app.listen((change) => {
       if (change === "problem") {
@@ -148,14 +149,14 @@ export class DiseView {
       const asked = { ask: "productions" as const, isa: this.isa, files: this.files(), params: this.given() };
       const tables = await this.app.api.ask("productions", asked);
       this.editor.mark(tables.warnings[0]);
-      this.said.textContent = tables.warnings.map((warning) => `Warning: ${warning.message}`).join(" ");
+      this.said.textContent = tables.warnings.map((warning) => t("Warning: {message}", { message: warning.message })).join(" ");
       this.renderTables(tables);
       return true;
     } catch (error) {
       const problem = (error as { problem?: { message: string; line: number | null; column: number | null; place: string | null } })
         .problem;
       this.editor.mark(problem);
-      const place = problem?.line ? `Line ${problem.line}, column ${problem.column}: ` : "";
+      const place = problem?.line ? `${t("Line {line}, column {column}", { line: problem.line, column: problem.column ?? 1 })}: ` : "";
       this.said.textContent = `${place}${error instanceof Error ? error.message : String(error)}`;
       fill(this.tables);
       return false;
@@ -180,7 +181,7 @@ export class DiseView {
 
   private renderTables(tables: ProductionTables): void {
     const head = (...names: string[]) => h("tr", {}, names.map((name) => h("th", { scope: "col" }, name)));
-    const room = (at: number) => `${tables.taken[at]} of ${tables.capacity[at]} entries`;
+    const room = (at: number) => t("{n} of {all} entries", { n: tables.taken[at]!, all: tables.capacity[at]! });
     const names = [...new Set(tables.patterns.map((row) => row.production))];
     const production = (name: string) => h("td", { class: `production-${names.indexOf(name) % 8} named` }, name);
     fill(
@@ -188,8 +189,8 @@ export class DiseView {
       h(
         "table",
         {},
-        h("caption", {}, `Pattern table, the most specific first: ${room(0)}`),
-        head("production", "pattern", "replacement", "control"),
+        h("caption", {}, `${t("Pattern table, the most specific first")}: ${room(0)}`),
+        head(t("production"), t("pattern"), t("replacement"), t("control")),
         tables.patterns.map((row) =>
           h("tr", {}, production(row.production), h("td", {}, h("code", {}, row.pattern)), h("td", {}, row.replacement), h("td", {}, row.control)),
         ),
@@ -197,8 +198,8 @@ export class DiseView {
       h(
         "table",
         {},
-        h("caption", {}, `Replacement table: ${room(1)}`),
-        head("production", "sequence"),
+        h("caption", {}, `${t("Replacement table")}: ${room(1)}`),
+        head(t("production"), t("sequence")),
         tables.sequences.map((row) =>
           h("tr", {}, production(row.production), h("td", {}, h("pre", {}, row.lines.map((line, at) => `${at}  ${line}`).join("\n")))),
         ),
@@ -206,8 +207,8 @@ export class DiseView {
       h(
         "table",
         {},
-        h("caption", {}, `Conditionals table: ${room(2)}`),
-        head("productions", "microinstructions"),
+        h("caption", {}, `${t("Conditionals table")}: ${room(2)}`),
+        head(t("productions"), t("microinstructions")),
         tables.conditionals.map((row) => h("tr", {}, h("td", {}, row.productions.join(", ")), h("td", {}, row.control.join("; ")))),
       ),
     );
@@ -218,7 +219,7 @@ export class DiseView {
     if (!summary || !state || summary.productions.length === 0) {
       fill(
         this.motion,
-        h("p", {}, summary ? "The run has no productions. Run with these to see them work." : "Nothing has run."),
+        h("p", {}, summary ? t("The run has no productions. Run with these to see them work.") : t("Nothing has run.")),
       );
       return;
     }
@@ -227,19 +228,19 @@ export class DiseView {
       h(
         "div",
         { class: value === max || value === 0 ? "flagged" : "" },
-        h("span", {}, `counter ${at}`),
+        h("span", {}, t("counter {n}", { n: at })),
         h("code", {}, value > max - 100_000 ? `MAX − ${grouped(max - value)}` : grouped(value)),
-        value === max ? " overflow" : value === 0 ? " zero" : "",
+        value === max ? ` ${t("overflow")}` : value === 0 ? ` ${t("zero")}` : "",
       );
     const next = state.next[0];
     fill(
       this.motion,
-      h("p", {}, `${grouped(summary.inserted)} instructions inserted, ${grouped(summary.handler)} in handlers.`),
+      h("p", {}, t("{inserted} instructions inserted, {handlers} in handlers.", { inserted: grouped(summary.inserted), handlers: grouped(summary.handler) })),
       h(
         "div",
         { class: "bar" },
-        h("button", { type: "button", onclick: () => void this.app.find({ is: "inserted" }, true) }, "◂ inserted"),
-        h("button", { type: "button", onclick: () => void this.app.find({ is: "inserted" }) }, "inserted ▸ (i)"),
+        h("button", { type: "button", onclick: () => void this.app.find({ is: "inserted" }, true) }, t("◂ inserted")),
+        h("button", { type: "button", onclick: () => void this.app.find({ is: "inserted" }) }, t("inserted ▸ (i)")),
       ),
       h("div", { class: "registers" }, state.counters.map(counter)),
       h(
@@ -251,21 +252,21 @@ export class DiseView {
             h("div", { class: changed ? "changed" : "" }, h("span", {}, name), h("code", {}, value)),
           ),
       ),
-      h("p", {}, "Next: ", h("code", {}, next ? `${next.pc} ${next.text}` : "nothing")),
+      h("p", {}, pieces("Next: {instruction}", { instruction: h("code", {}, next ? `${next.pc} ${next.text}` : t("nothing")) })),
       state.matches.length === 0
-        ? h("p", {}, "No pattern matches it.")
+        ? h("p", {}, t("No pattern matches it."))
         : h(
             "table",
             {},
-            h("caption", {}, "Patterns that match it, the most specific first"),
+            h("caption", {}, t("Patterns that match it, the most specific first")),
             state.matches.map(({ production, pattern, flags, result }) =>
               h(
                 "tr",
                 { class: result === "wins" ? "wins" : "" },
                 h("th", { scope: "row" }, production),
                 h("td", {}, h("code", {}, pattern)),
-                h("td", {}, flags.map(({ name, value }) => `${name} is ${value ? "set" : "clear"}`).join(", ")),
-                h("td", {}, result),
+                h("td", {}, flags.map(({ name, value }) => t(value ? "{flag} is set" : "{flag} is clear", { flag: name })).join(", ")),
+                h("td", {}, word(result)),
               ),
             ),
           ),

@@ -3,6 +3,7 @@
 import { collect, sign, type Answered } from "../answers";
 import type { App } from "../app";
 import { choice, download, fill, h, labelled } from "../dom";
+import { lessonText, t } from "../language";
 import { comparisons, evaluate, holds, html, isNear, LessonError, parse, readings, shuffled, type Lesson, type Question, type Step } from "../lesson";
 import type { Tab, View } from "../link";
 import { Measured } from "../measured";
@@ -28,7 +29,7 @@ const cycleOf = (row: Row, asks: string): number | null =>
   asks === "commit" ? row.end : asks === "issue" ? row.issue : asks === "execute" ? row.execute : row.complete;
 
 export class LessonsView {
-  readonly element = h("aside", { class: "lessons", "aria-label": "Lesson", tabIndex: -1 });
+  readonly element = h("aside", { class: "lessons", "aria-label": t("Lesson"), tabIndex: -1 });
   private readonly lessons: Loaded[] = [];
   private readonly measured: Measured;
   private readonly said = h("p", { class: "said", role: "alert" });
@@ -46,7 +47,8 @@ export class LessonsView {
   ) {
     this.measured = new Measured(app);
     const built = JSON.parse(document.getElementById("lessons")!.textContent!) as { name: string; text: string }[];
-    for (const { name, text } of [...built, ...app.linked.lessons]) {
+    const translated = built.map(({ name, text }) => ({ name, text: lessonText(name, text) }));
+    for (const { name, text } of [...translated, ...app.linked.lessons]) {
       try {
         this.lessons.push({ name, text, lesson: parse(text, name) });
       } catch (error) {
@@ -76,7 +78,7 @@ export class LessonsView {
       this.said.textContent = "";
       await this.go(this.lessons.length - 1, 0);
     } catch (error) {
-      this.said.textContent = `${file.name}: ${error instanceof LessonError ? error.message : "cannot be read"}`;
+      this.said.textContent = `${file.name}: ${error instanceof LessonError ? error.message : t("cannot be read")}`;
     }
   }
 
@@ -224,7 +226,7 @@ export class LessonsView {
   /** The run stands in the cycle in which a prediction is asked for. */
   private async standAtQuestion(): Promise<void> {
     const { app } = this;
-    if (!app.summary && !(await app.run())) throw new Error("The program must run first.");
+    if (!app.summary && !(await app.run())) throw new Error(t("The program must run first."));
     const { steady } = app.summary!;
     if (app.linked.cycle !== steady || app.cycleView?.cycle !== steady) await app.go(steady);
   }
@@ -233,7 +235,7 @@ export class LessonsView {
   private predicted({ row, asks }: Question): Row {
     const ahead = (one: Row) => (cycleOf(one, asks) ?? -1) > this.app.linked.cycle;
     const found = this.inFlight().find((one) => one.text.includes(row) && ahead(one));
-    if (!found) throw new Error(`No \`${row}\` is in flight that waits to ${asks}: take the lesson's program and machine again.`);
+    if (!found) throw new Error(t("No `{row}` is in flight that waits to {asks}: take the lesson's program and machine again.", { row, asks }));
     return found;
   }
 
@@ -271,15 +273,15 @@ export class LessonsView {
       }
     }
     const wanted = Number(await this.rightAnswer(question));
-    const numbers = readings(given, /percent|%/.test(question.text));
-    if (numbers.length === 0) throw new Error(`\`${given.trim()}\` is no number.`);
+    const numbers = readings(given, /percent|prozent|%/i.test(question.text));
+    if (numbers.length === 0) throw new Error(t("`{given}` is no number.", { given: given.trim() }));
     return verdict(numbers.some((number) => isNear(number, wanted, question.within)));
   }
 
   private changedAgainst(keep: string): string {
     const { setup } = this.app.linked;
-    if (keep.includes("program") && JSON.stringify(setup.program) !== this.given.program) return "The program must stay as the lesson has it.";
-    if (keep.includes("machine") && JSON.stringify([setup.machine, setup.keys]) !== this.given.machine) return "The machine must stay as the lesson has it.";
+    if (keep.includes("program") && JSON.stringify(setup.program) !== this.given.program) return t("The program must stay as the lesson has it.");
+    if (keep.includes("machine") && JSON.stringify([setup.machine, setup.keys]) !== this.given.machine) return t("The machine must stay as the lesson has it.");
     return "";
   }
 
@@ -292,7 +294,7 @@ export class LessonsView {
     };
     return comparisons(goal, wrong).map(([left, sign, right]) => {
       const [a, b] = [evaluate(left, look), evaluate(right, look)];
-      return { holds: holds(a, sign, b), said: `now ${said(a)}, wanted ${sign} ${said(b)}` };
+      return { holds: holds(a, sign, b), said: t("now {a}, wanted {sign} {b}", { a: said(a), sign, b: said(b) }) };
     });
   }
 
@@ -340,9 +342,9 @@ export class LessonsView {
     const { linked } = this.app;
     const one = this.current;
     const names: [string, string][] = this.lessons.map(({ lesson }, at) => [String(at), `${at + 1}. ${lesson.title}`]);
-    const to = choice([["-1", "All lessons"], ...names], String(one ? linked.lesson : -1), (at) => void this.go(Number(at) < 0 ? Infinity : Number(at), 0));
-    to.setAttribute("aria-label", "Lesson");
-    fill(this.element, h("nav", { class: "lesson-nav", "aria-label": "All lessons" }, to), one ? this.renderStep(one) : this.renderList(), this.renderFiles(), this.said);
+    const to = choice([["-1", t("All lessons")], ...names], String(one ? linked.lesson : -1), (at) => void this.go(Number(at) < 0 ? Infinity : Number(at), 0));
+    to.setAttribute("aria-label", t("Lesson"));
+    fill(this.element, h("nav", { class: "lesson-nav", "aria-label": t("All lessons") }, to), one ? this.renderStep(one) : this.renderList(), this.renderFiles(), this.said);
     this.tellGoals();
     this.drawCurtain();
   }
@@ -352,12 +354,12 @@ export class LessonsView {
     return h(
       "div",
       {},
-      h("h2", { tabIndex: -1 }, "A processor, cycle by cycle"),
+      h("h2", { tabIndex: -1 }, t("A processor, cycle by cycle")),
       prose(
-        "The time line has a row for each instruction and a column for each cycle; it stands in the middle of a run. Press [▶ Play](cycle:steady) or the arrow keys, and click an instruction: arrows show [whose results](row:add) it waits for. Below is the machine in the same cycle: [stations](block:stations), [units](block:units), [caches](block:dcache).",
+        t("The time line has a row for each instruction and a column for each cycle; it stands in the middle of a run. Press [▶ Play](cycle:steady) or the arrow keys, and click an instruction: arrows show [whose results](row:add) it waits for. Below is the machine in the same cycle: [stations](block:stations), [units](block:units), [caches](block:dcache)."),
       ),
       paths.map((path) => [
-        h("h3", {}, path || "Others"),
+        h("h3", {}, path || t("Others")),
         h(
           "ol",
           { class: "lesson-list" },
@@ -381,19 +383,19 @@ export class LessonsView {
     return h(
       "details",
       { class: "files" },
-      h("summary", {}, "Answers and files"),
-      labelled("Your name, for the file", learner),
-      h("button", { type: "button", onclick: () => void this.saveAnswers() }, "Save my answers"),
-      h("label", { class: "button" }, "Collect a class…", opener("Collect files of answers", ".json", (files) => void this.collect(files), true)),
-      h("label", { class: "button" }, "Open a lesson…", opener("Open a lesson", ".md,.txt", (files) => files[0] && void this.open(files[0]))),
-      one ? h("button", { type: "button", title: "To write one of your own, begin with this one", onclick: () => download(one.name, one.text) }, "Save this lesson's text") : null,
+      h("summary", {}, t("Answers and files")),
+      labelled(t("Your name, for the file"), learner),
+      h("button", { type: "button", onclick: () => void this.saveAnswers() }, t("Save my answers")),
+      h("label", { class: "button" }, t("Collect a class…"), opener(t("Collect files of answers"), ".json", (files) => void this.collect(files), true)),
+      h("label", { class: "button" }, t("Open a lesson…"), opener(t("Open a lesson"), ".md,.txt", (files) => files[0] && void this.open(files[0]))),
+      one ? h("button", { type: "button", title: t("To write one of your own, begin with this one"), onclick: () => download(one.name, one.text) }, t("Save this lesson's text")) : null,
     );
   }
 
   private progress(name: string, lesson: Lesson): string {
     const all = lesson.steps.flatMap((step) => step.questions);
     const done = all.filter((question) => this.app.linked.answers[question.id]?.right).length;
-    return ` ${done} of ${all.length}${this.app.linked.lessons.some((one) => one.name === name) ? " (yours)" : ""}`;
+    return ` ${t("{n} of {all}", { n: done, all: all.length })}${this.app.linked.lessons.some((one) => one.name === name) ? ` ${t("(yours)")}` : ""}`;
   }
 
   private renderStep({ lesson }: Loaded): HTMLElement {
@@ -415,10 +417,10 @@ export class LessonsView {
       h(
         "div",
         { class: "bar steps" },
-        h("button", { type: "button", disabled: at === 0, onclick: () => to(-1) }, "◂ Back"),
-        h("span", {}, `step ${at + 1} of ${lesson.steps.length}`),
-        h("button", { type: "button", class: "primary", disabled: at + 1 >= lesson.steps.length, onclick: () => to(1) }, "On ▸"),
-        h("button", { type: "button", title: "The program, the machine and the cycle of this step", onclick: () => to(0) }, "Set up again"),
+        h("button", { type: "button", disabled: at === 0, onclick: () => to(-1) }, t("◂ Back")),
+        h("span", {}, t("step {n} of {all}", { n: at + 1, all: lesson.steps.length })),
+        h("button", { type: "button", class: "primary", disabled: at + 1 >= lesson.steps.length, onclick: () => to(1) }, t("On ▸")),
+        h("button", { type: "button", title: t("The program, the machine and the cycle of this step"), onclick: () => to(0) }, t("Set up again")),
       ),
     );
   }
@@ -430,7 +432,7 @@ export class LessonsView {
     const say = ({ right, said }: Verdict): void => {
       const { tries = 1 } = answers[question.id] ?? {};
       verdict.className = `verdict ${right ? "right" : "wrong"}`;
-      fill(verdict, right ? `✓ Right${tries > 1 ? `, at attempt ${tries}` : ""}. ` : `✗ Not yet. `, h("span", { innerHTML: html(said).replace(/^<p>|<\/p>\s*$/g, "") }));
+      fill(verdict, right ? `✓ ${tries > 1 ? t("Right, at attempt {tries}.", { tries }) : t("Right.")} ` : `✗ ${t("Not yet.")} `, h("span", { innerHTML: html(said).replace(/^<p>|<\/p>\s*$/g, "") }));
     };
     const judge = async (given: string): Promise<void> => {
       if (given.trim() === "") return;
@@ -469,7 +471,7 @@ export class LessonsView {
       });
     if (question.kind === "choice") return h("div", {}, radios(shuffled(question.options, question.id + this.learner).map((one) => one.text)));
     if (question.kind === "goal") {
-      return h("div", { class: "bar" }, h("button", { type: "button", onclick: () => void judge("checked") }, "Check"), h("span", { class: "now faint" }));
+      return h("div", { class: "bar" }, h("button", { type: "button", onclick: () => void judge("checked") }, t("Check")), h("span", { class: "now faint" }));
     }
     if (question.kind === "next") {
       const box = h("div", {});
@@ -477,7 +479,7 @@ export class LessonsView {
         await this.standAtQuestion();
         fill(box, radios(this.following(question).options));
       };
-      const waits = h("button", { type: "button", onclick: () => void offer() }, "Show the candidates");
+      const waits = h("button", { type: "button", onclick: () => void offer() }, t("Show the candidates"));
       fill(box, waits);
       return box;
     }
@@ -501,9 +503,9 @@ export class LessonsView {
             })
             .catch((error: unknown) => this.app.fail(error)),
       },
-      "Show the instruction",
+      t("Show the instruction"),
     );
-    return h("div", { class: "bar" }, input, h("button", { type: "button", onclick: () => void judge(input.value) }, "Check"), question.kind === "predict" ? show : null);
+    return h("div", { class: "bar" }, input, h("button", { type: "button", onclick: () => void judge(input.value) }, t("Check")), question.kind === "predict" ? show : null);
   }
 
   /** All answers, in the order of the lessons. */
@@ -521,7 +523,7 @@ export class LessonsView {
       download(`answers${this.learner ? `-${this.learner.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}` : ""}.json`, await sign(this.learner, this.answered()));
       this.said.textContent = "";
     } catch (error) {
-      this.said.textContent = `This browser signs nothing here: ${error instanceof Error ? error.message : String(error)}`;
+      this.said.textContent = t("This browser signs nothing here: {error}", { error: error instanceof Error ? error.message : String(error) });
     }
   }
 
@@ -533,9 +535,9 @@ export class LessonsView {
 
 /** What a question asks for, in a word or two. */
 const KINDS: Record<Question["kind"], string> = {
-  number: "Measure",
-  choice: "Explain",
-  predict: "Predict",
-  next: "Predict",
-  goal: "Reach the goal",
+  number: t("Measure"),
+  choice: t("Explain"),
+  predict: t("Predict"),
+  next: t("Predict"),
+  goal: t("Reach the goal"),
 };

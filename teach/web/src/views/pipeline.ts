@@ -3,14 +3,18 @@
 import type { App } from "../app";
 import { Blocks } from "../blocks";
 import { fill, grouped, h, percent } from "../dom";
+import { pieces, t, word } from "../language";
 import type { Tab } from "../link";
 import { MemoryPanel } from "../memory";
 import { TablesPanel } from "../tables";
 import { legend, Timeline } from "../timeline";
 import type { Analysis, Listing, Row } from "../types";
 
+/** What limits a loop; units have the name of their pool. */
+const bound = (name: string): string => (name.startsWith("units ") ? t("units {pool}", { pool: word(name.slice(6)) }) : word(name));
+
 export class PipelineView {
-  readonly element = h("section", { class: "view pipeline", "aria-label": "Pipeline" });
+  readonly element = h("section", { class: "view pipeline", "aria-label": t("Pipeline") });
   readonly timeline: Timeline;
   private readonly blocks: Blocks;
   private readonly tables: TablesPanel;
@@ -28,7 +32,7 @@ export class PipelineView {
     this.blocks = new Blocks(app, (index) => this.select(index));
     this.tables = new TablesPanel(app);
     this.element.append(
-      h("div", { class: "upper" }, this.timeline.element, this.details, h("details", { class: "legend-box" }, h("summary", {}, "What the letters and colours mean"), this.legend)),
+      h("div", { class: "upper" }, this.timeline.element, this.details, h("details", { class: "legend-box" }, h("summary", {}, t("What the letters and colours mean")), this.legend)),
       h("div", { class: "lower" }, this.blocks.element, this.side),
       this.tables.element,
     );
@@ -91,7 +95,7 @@ export class PipelineView {
     const { selected } = this.app.linked;
     const row = selected === null ? undefined : this.app.row(selected);
     this.waits = selected !== null && row === undefined;
-    fill(this.details, row ? this.describe(row) : selected === null ? h("p", { class: "faint" }, "Select an instruction: click it, or press the down key.") : "…");
+    fill(this.details, row ? this.describe(row) : selected === null ? h("p", { class: "faint" }, t("Select an instruction: click it, or press the down key.")) : "…");
   }
 
   /** Shows an instruction of the time line. */
@@ -135,26 +139,26 @@ export class PipelineView {
     const line = summary?.lines[row.pc];
     const production = row.production === null ? undefined : summary?.productions[row.production];
     const stages: [string, number | null][] = [
-      ["fetched", row.fetch],
-      ["decoded", row.decode],
-      ["dispatched", row.dispatch],
-      ["issued", row.issue],
-      ["complete", row.complete],
-      [row.squashed ? "squashed" : "committed", row.end],
+      [t("fetched"), row.fetch],
+      [t("decoded"), row.decode],
+      [t("dispatched"), row.dispatch],
+      [t("issued"), row.issue],
+      [t("complete"), row.complete],
+      [row.squashed ? t("squashed") : t("committed"), row.end],
     ];
     // A question that asks what comes must not be answered here.
     const last = this.timeline.lastShown;
-    const facts = row.end > last ? [row.function ? `in ${row.function}` : "", "what comes next is covered while a question asks for it"].filter(Boolean) : [
+    const facts = row.end > last ? [row.function ? t("in {function}", { function: row.function }) : "", t("what comes next is covered while a question asks for it")].filter(Boolean) : [
       this.waiting(row),
       summary && summary.contexts.length > 1 ? summary.contexts[row.context] : "",
-      row.function ? `in ${row.function}` : "",
-      line ? `line ${line}` : "",
-      production ? `of production ${production}, place ${row.position}` : "",
-      row.origin === "handler" ? "part of a handler" : "",
-      row.address ? `address ${row.address}` : "",
-      row.gap ? `delayed before the window by ${row.gap.replaceAll("_", " ")}` : "",
-      `waited longest for ${row.cause.replaceAll("_", " ")}`,
-      ...row.events.map((event) => event.replaceAll("_", " ")),
+      row.function ? t("in {function}", { function: row.function }) : "",
+      line ? t("line {line}", { line }) : "",
+      production ? t("of production {production}, place {place}", { production, place: row.position }) : "",
+      row.origin === "handler" ? t("part of a handler") : "",
+      row.address ? t("address {address}", { address: row.address }) : "",
+      row.gap ? t("delayed before the window by {cause}", { cause: word(row.gap) }) : "",
+      t("waited longest for {cause}", { cause: word(row.cause) }),
+      ...row.events.map(word),
     ].filter(Boolean);
     return h(
       "div",
@@ -166,7 +170,7 @@ export class PipelineView {
       h(
         "button",
         { type: "button", class: "small", onclick: () => this.toggle() },
-        this.app.linked.breakpoints.includes(row.pc) ? "Remove the breakpoint" : "Break here",
+        this.app.linked.breakpoints.includes(row.pc) ? t("Remove the breakpoint") : t("Break here"),
       ),
       h("p", {}, facts.join("; "), ". ", this.reads(row)),
     );
@@ -178,10 +182,12 @@ export class PipelineView {
     if (row.end < cycle || row.fetch > cycle || row.dispatch === null || cycle < row.dispatch) return "";
     if (row.issue !== null && cycle >= row.issue) return "";
     const left = row.sources.filter(({ ready }) => ready === null || ready > cycle);
-    if (left.length === 0) return `in cycle ${cycle} its operands are there; it waits for its turn at ${row.pool.replaceAll("_", " ")}`;
-    return `in cycle ${cycle} it waits for ${left
-      .map(({ register, row: from, text, ready }) => `${register} of #${from} (${text.split(" ")[0]}, ${ready === null ? "never computed" : `${ready - cycle} ${ready - cycle === 1 ? "cycle" : "cycles"} left`})`)
-      .join(" and ")}`;
+    if (left.length === 0) return t("in cycle {cycle} its operands are there; it waits for its turn at {unit}", { cycle, unit: word(row.pool) });
+    const results = left.map(({ register, row: from, text, ready }) => {
+      const when = ready === null ? t("never computed") : t("{n} cycle left|{n} cycles left", { n: ready - cycle });
+      return t("{register} of #{row} ({name}, {when})", { register: word(register), row: from, name: text.split(" ")[0]!, when });
+    });
+    return t("in cycle {cycle} it waits for {results}", { cycle, results: results.join(` ${t("and")} `) });
   }
 
   /** Buttons that lead to the instructions whose results a row reads. */
@@ -190,9 +196,10 @@ export class PipelineView {
     return h(
       "span",
       { class: "sources" },
-      "reads ",
+      t("reads"),
+      " ",
       row.sources.map(({ register, row: from, text }) =>
-        h("button", { type: "button", class: "link", onclick: () => this.toRow(from) }, `${register} of #${from} ${text}`),
+        h("button", { type: "button", class: "link", onclick: () => this.toRow(from) }, `${t("{register} of #{row}", { register: word(register), row: from })} ${text}`),
       ),
     );
   }
@@ -206,13 +213,13 @@ export class PipelineView {
 
   private renderSide(): void {
     const tabs: [Tab, string][] = [
-      ["registers", "Registers"],
-      ["memory", "Memory"],
-      ["code", "Code"],
-      ["function", "Function"],
-      ["loop", "Loop"],
-      ["output", "Output"],
-      ["counters", "Counters"],
+      ["registers", t("Registers")],
+      ["memory", t("Memory")],
+      ["code", t("Code")],
+      ["function", t("Function")],
+      ["loop", t("Loop")],
+      ["output", t("Output")],
+      ["counters", t("Counters")],
     ];
     const focusable = () => Array.from(this.side.querySelectorAll<HTMLElement>("button, input, select"));
     // The keyboard stays where it was, also when what was asked for arrives.
@@ -221,7 +228,7 @@ export class PipelineView {
       this.side,
       h(
         "div",
-        { class: "tabs", role: "tablist", "aria-label": "State" },
+        { class: "tabs", role: "tablist", "aria-label": t("State") },
         tabs.map(([tab, name]) =>
           h(
             "button",
@@ -246,14 +253,14 @@ export class PipelineView {
 
   private panel(): Node {
     const { stateView: state, summary } = this.app;
-    if (!summary) return h("p", {}, "Nothing has run.");
+    if (!summary) return h("p", {}, t("Nothing has run."));
     if (this.app.linked.tab === "output") {
       return h(
         "div",
         {},
         h("p", {}, `${summary.said}.`),
         summary.warnings.map((warning) => h("p", { class: "note" }, warning)),
-        h("pre", {}, summary.output || "(nothing was printed)"),
+        h("pre", {}, summary.output || t("(nothing was printed)")),
       );
     }
     if (this.app.linked.tab === "counters") {
@@ -261,7 +268,7 @@ export class PipelineView {
       return h(
         "table",
         { class: "numbers" },
-        h("caption", {}, "Counters of the whole run"),
+        h("caption", {}, t("Counters of the whole run")),
         all.map(([name, n]) => h("tr", { "data-counter": name }, h("th", { scope: "row" }, name), h("td", {}, grouped(n)))),
       );
     }
@@ -288,7 +295,7 @@ export class PipelineView {
             { class: at === 0 ? "next" : "" },
             this.breaker(pc),
             h("code", {}, `${pc.slice(2)}  ${text}`),
-            source ? h("span", { class: "faint" }, ` ${source}`) : summary.lines[pc] ? ` line ${summary.lines[pc]}` : null,
+            source ? h("span", { class: "faint" }, ` ${source}`) : summary.lines[pc] ? ` ${t("line {line}", { line: summary.lines[pc]! })}` : null,
           ),
         ),
       );
@@ -320,11 +327,11 @@ export class PipelineView {
     return h(
       "table",
       {},
-      h("caption", {}, `${this.listing.function}: cycles of the whole run, exactly`),
+      h("caption", {}, t("{function}: cycles of the whole run, exactly", { function: this.listing.function })),
       this.listing.lines.map((line) =>
         h(
           "tr",
-          { class: line.pc === pc ? "wins" : "", title: line.mostly ? `mostly ${line.mostly}` : "" },
+          { class: line.pc === pc ? "wins" : "", title: line.mostly ? t("mostly {cause}", { cause: word(line.mostly) }) : "" },
           h("th", { scope: "row" }, this.breaker(line.pc), h("code", {}, `${line.pc.slice(2)}  ${line.text}`), line.source ? h("small", {}, ` ${line.source}`) : null),
           h(
             "td",
@@ -355,28 +362,34 @@ export class PipelineView {
       return said;
     }
     const { cycles, instructions, limited_by, bounds, lines, head, share } = this.analysis;
-    const limits = limited_by.join(" and ").replaceAll("_", " ");
+    const limits = limited_by.map(bound).join(` ${t("and")} `);
     return h(
       "div",
       {},
-      h("p", {}, `Loop at ${head}: `, h("b", {}, `${cycles.toFixed(2)} cycles`), ` and ${instructions.toFixed(2)} instructions an iteration, limited by ${limits}. ${percent(share)} of the taken branches backwards are this loop's.`),
+      h("p", {}, pieces("Loop at {head}: {cycles} and {instructions} instructions an iteration, limited by {limits}. {share} of the taken branches backwards are this loop's.", {
+        head,
+        cycles: h("b", {}, t("{n} cycles", { n: cycles.toFixed(2) })),
+        instructions: instructions.toFixed(2),
+        limits,
+        share: percent(share),
+      })),
       h(
         "table",
         { class: "numbers" },
-        h("caption", {}, "The least cycles that each would allow"),
-        bounds.map((bound) => h("tr", {}, h("th", { scope: "row" }, bound.name.replaceAll("_", " ")), h("td", {}, bound.cycles.toFixed(2)))),
+        h("caption", {}, t("The least cycles that each would allow")),
+        bounds.map((one) => h("tr", {}, h("th", { scope: "row" }, bound(one.name)), h("td", {}, one.cycles.toFixed(2)))),
       ),
       h(
         "table",
         { class: "numbers" },
-        h("caption", {}, "Cycles from operands to result; marked: the chain from one iteration to the next, and what each adds to it"),
+        h("caption", {}, t("Cycles from operands to result; marked: the chain from one iteration to the next, and what each adds to it")),
         lines.map((line) =>
           h(
             "tr",
             { class: line.on_chain ? "wins" : "" },
-            h("th", { scope: "row" }, h("code", {}, line.text), h("small", {}, [line.pool.replaceAll("_", " "), ...line.notes].join("; "))),
+            h("th", { scope: "row" }, h("code", {}, line.text), h("small", {}, [word(line.pool), ...line.notes].join("; "))),
             h("td", {}, line.latency.toFixed(1)),
-            h("td", {}, line.on_chain ? `chain ${line.chain.toFixed(2)}` : ""),
+            h("td", {}, line.on_chain ? t("chain {n}", { n: line.chain.toFixed(2) }) : ""),
           ),
         ),
       ),
@@ -408,10 +421,10 @@ export class PipelineView {
         type: "file",
         multiple: true,
         class: "hidden-file",
-        "aria-label": "Open source files",
+        "aria-label": t("Open source files"),
         onchange: () => void this.openSources(opener.files ?? []),
       });
-      return text === "unknown" ? h("p", {}, `${line} `, h("label", { class: "button" }, "Open its source…", opener)) : h("p", {}, line);
+      return text === "unknown" ? h("p", {}, `${line} `, h("label", { class: "button" }, t("Open its source…"), opener)) : h("p", {}, line);
     }
     const first = Math.max(1, number - 6);
     return h(
@@ -443,8 +456,8 @@ export class PipelineView {
         type: "button",
         class: `breaker${is ? " set" : ""}`,
         "aria-pressed": String(is),
-        "aria-label": `Breakpoint at ${pc}`,
-        title: is ? "Remove the breakpoint" : "Break here",
+        "aria-label": t("Breakpoint at {address}", { address: pc }),
+        title: is ? t("Remove the breakpoint") : t("Break here"),
         onclick: () => {
           this.app.toggleBreakpoint(pc);
           this.timeline.draw();

@@ -2,24 +2,25 @@
 
 import type { App } from "../app";
 import { choice, debounced, fill, grouped, h, labelled, percent } from "../dom";
+import { pieces, t, word } from "../language";
 import type { Member, Opinion, Profiles, Summary } from "../types";
 
 /** What profiles are compared by: its name for the simulator, several of it, and one. */
 const LEVELS: [string, string, string][] = [
-  ["function", "functions", "function"],
-  ["line", "source lines", "source line"],
-  ["instruction", "instructions", "instruction"],
+  ["function", t("functions"), t("function")],
+  ["line", t("source lines"), t("source line")],
+  ["instruction", t("instructions"), t("instruction")],
 ];
 
 /** Cycles by owner in one bar. */
 export function stack(summary: Summary): HTMLElement {
   const all = summary.cpi_stack.filter(({ slots }) => slots > 0);
   const total = all.reduce((sum, { slots }) => sum + slots, 0);
-  const text = all.map(({ cause, slots }) => `${cause.replaceAll("_", " ")} ${percent(slots / total)}`);
+  const text = all.map(({ cause, slots }) => `${word(cause)} ${percent(slots / total)}`);
   return h(
     "figure",
     { class: "stack" },
-    h("figcaption", {}, `Where commit slots went: ${(summary.cycles / Math.max(1, summary.instructions)).toFixed(2)} cycles an instruction`),
+    h("figcaption", {}, t("Where commit slots went: {n} cycles an instruction", { n: (summary.cycles / Math.max(1, summary.instructions)).toFixed(2) })),
     h(
       "div",
       { class: "stack-bar", role: "img", "aria-label": text.join(", ") },
@@ -27,7 +28,7 @@ export function stack(summary: Summary): HTMLElement {
         h("div", {
           class: `cause-${cause}`,
           style: `flex-grow: ${slots}`,
-          title: `${cause.replaceAll("_", " ")}: ${percent(slots / total)}`,
+          title: `${word(cause)}: ${percent(slots / total)}`,
         }),
       ),
     ),
@@ -35,14 +36,14 @@ export function stack(summary: Summary): HTMLElement {
       "ul",
       { class: "legend" },
       all.map(({ cause, slots }) =>
-        h("li", {}, h("span", { class: `swatch cause-${cause}` }), `${cause.replaceAll("_", " ")} ${percent(slots / total)}`),
+        h("li", {}, h("span", { class: `swatch cause-${cause}` }), `${word(cause)} ${percent(slots / total)}`),
       ),
     ),
   );
 }
 
 export class ProfilersView {
-  readonly element = h("section", { class: "view profilers", "aria-label": "Profilers" });
+  readonly element = h("section", { class: "view profilers", "aria-label": t("Profilers") });
   private readonly controls = h("div", { class: "column controls" });
   private readonly results = h("div", { class: "column results", "aria-live": "polite" });
   profiles: Profiles | undefined;
@@ -73,7 +74,7 @@ export class ProfilersView {
   /** Asks for the profiles that the controls say. */
   async ask(): Promise<void> {
     if (!this.app.summary) {
-      fill(this.results, h("p", {}, "Nothing has run."));
+      fill(this.results, h("p", {}, t("Nothing has run.")));
       return;
     }
     const number = ++this.asked;
@@ -125,7 +126,7 @@ export class ProfilersView {
       min: String(from),
       max: String(to),
       value: String(value),
-      "aria-label": `${name}, exactly`,
+      "aria-label": t("{name}, exactly", { name }),
       onchange: () => {
         const number = Math.max(from, Math.min(to, Math.round(Number(exact.value)) || from));
         range.value = String(Math.round((steps * Math.log(Math.max(low, number) / low)) / span));
@@ -160,30 +161,30 @@ export class ProfilersView {
     };
     fill(
       this.controls,
-      h("h2", {}, "Sampling policies"),
+      h("h2", {}, t("Sampling policies")),
       labelled(
-        "Compared by",
+        t("Compared by"),
         choice(LEVELS.map(([level, several]): [string, string] => [level, several]), order.level, (level) => {
           order.level = level;
           this.changed();
         }),
       ),
-      this.slider("Period", first?.period ?? 97, 1, 100_000, (period) => {
+      this.slider(t("Period"), first?.period ?? 97, 1, 100_000, (period) => {
         order.profilers.forEach((one) => (one.period = period));
         this.changed();
       }),
-      this.slider("Random, percent", first?.random_percent ?? 0, 0, 100, (random_percent) => {
+      this.slider(t("Random, percent"), first?.random_percent ?? 0, 0, 100, (random_percent) => {
         order.profilers.forEach((one) => (one.random_percent = random_percent));
         this.changed();
       }),
       h(
         "fieldset",
         {},
-        h("legend", {}, "Watching"),
+        h("legend", {}, t("Watching")),
         this.app.catalog.profilers.map(({ name, about, hardware }) =>
           h(
             "label",
-            { class: "check", title: `${about}. Hardware: ${hardware}` },
+            { class: "check", title: t("{about}. Hardware: {hardware}", { about: t(about), hardware: t(hardware) }) },
             box(order.profilers.some((one) => one.name === name), (on) => {
               const period = order.profilers[0]?.period ?? 97;
               const random_percent = order.profilers[0]?.random_percent ?? 0;
@@ -192,7 +193,7 @@ export class ProfilersView {
               this.changed();
             }),
             h("b", {}, name),
-            h("span", { class: "about" }, about),
+            h("span", { class: "about" }, t(about)),
           ),
         ),
       ),
@@ -205,16 +206,16 @@ export class ProfilersView {
           this.changed();
           this.renderControls();
         }),
-        "collects a profile",
+        t("collects a profile"),
       ),
       hps
         ? [
             labelled(
-              "of",
+              t("of"),
               choice(
                 [
-                  ["method", "hot methods"],
-                  ["call_pair", "call pairs"],
+                  ["method", t("hot methods")],
+                  ["call_pair", t("call pairs")],
                 ],
                 hps.kind,
                 (kind) => {
@@ -223,11 +224,11 @@ export class ProfilersView {
                 },
               ),
             ),
-            this.slider("Burst, events", hps.burst, 1, 1000, (burst) => {
+            this.slider(t("Burst, events"), hps.burst, 1, 1000, (burst) => {
               hps.burst = burst;
               this.changed();
             }),
-            this.slider("Sparsity, events", hps.sparsity, 0, 100_000, (sparsity) => {
+            this.slider(t("Sparsity, events"), hps.sparsity, 0, 100_000, (sparsity) => {
               hps.sparsity = sparsity;
               this.changed();
             }),
@@ -238,7 +239,7 @@ export class ProfilersView {
                 hps.random_period = on;
                 this.changed();
               }),
-              "random periods",
+              t("random periods"),
             ),
           ]
         : null,
@@ -267,19 +268,23 @@ export class ProfilersView {
         this.renderResults();
         this.results.querySelector<HTMLElement>(".game button")?.focus();
       },
-    }, game && game.guessed === undefined ? "Show the truth" : game ? "Guess again" : `Guess the hottest ${what}`);
-    let said: (Node | string)[] = ["Cover the truth, and find what takes the most cycles from what the profilers say."];
-    if (game && game.guessed === undefined) said = [`Which ${what} takes the most cycles? Choose it in the table.`];
+    }, game && game.guessed === undefined ? t("Show the truth") : game ? t("Guess again") : t("Guess the hottest {what}", { what }));
+    let said: (Node | string)[] = [t("Cover the truth, and find what takes the most cycles from what the profilers say.")];
+    if (game && game.guessed === undefined) said = [t("Which {what} takes the most cycles? Choose it in the table.", { what })];
     else if (game) {
       const guessed = profiles.truth[game.guessed!]!;
       const [hottest] = [...profiles.truth].sort((a, b) => b.share - a.share);
       const right = guessed.share === hottest!.share;
       said = [
-        h("b", { class: `verdict ${right ? "right" : "wrong"}` }, right ? "Right. " : "No. "),
-        h("code", {}, guessed.name),
-        ` takes ${percent(guessed.share)} of the cycles`,
-        ...(right ? ["."] : [", and ", h("code", {}, hottest!.name), ` ${percent(hottest!.share)}.`]),
-        ` ${score.right} of ${score.all} right.`,
+        h("b", { class: `verdict ${right ? "right" : "wrong"}` }, right ? t("Right.") : t("No.")),
+        " ",
+        ...pieces(right ? "{guessed} takes {share} of the cycles." : "{guessed} takes {share} of the cycles, and {hottest} {most}.", {
+          guessed: h("code", {}, guessed.name),
+          share: percent(guessed.share),
+          hottest: h("code", {}, hottest!.name),
+          most: percent(hottest!.share),
+        }),
+        ` ${t("{n} of {all} right.", { n: score.right, all: score.all })}`,
       ];
     }
     return h("div", { class: "bar game", role: "status" }, begin, h("span", {}, said));
@@ -299,11 +304,11 @@ export class ProfilersView {
     const name = (member: Member) =>
       h(
         "th",
-        { scope: "row", title: hides ? "" : Object.entries(member.parts).map(([part, share]) => `${part} ${percent(share)}`).join(", ") },
+        { scope: "row", title: hides ? "" : Object.entries(member.parts).map(([part, share]) => `${word(part)} ${percent(share)}`).join(", ") },
         h("code", {}, member.name),
       );
     const opinion = (one: Opinion) =>
-      h("th", { scope: "col" }, one.profiler, hides ? null : h("small", {}, `error ${percent(one.error)}`), h("small", {}, `${grouped(one.samples)} samples`));
+      h("th", { scope: "col" }, one.profiler, hides ? null : h("small", {}, t("error {share}", { share: percent(one.error) })), h("small", {}, t("{n} samples", { n: grouped(one.samples) })));
     const { hps } = profiles;
     fill(
       this.results,
@@ -311,8 +316,9 @@ export class ProfilersView {
       h(
         "p",
         {},
-        Object.entries(profiles.states).map(([state, share], at) => [at > 0 ? ", " : "", h("b", {}, state), ` ${percent(share)}`]),
-        ". Error is the share of time that a profile gives to the wrong member.",
+        Object.entries(profiles.states).map(([state, share], at) => [at > 0 ? ", " : "", h("b", {}, word(state)), ` ${percent(share)}`]),
+        ". ",
+        t("Error is the share of time that a profile gives to the wrong member."),
       ),
       profiles.missing ? h("p", { class: "note" }, profiles.missing) : null,
       this.renderGame(profiles),
@@ -320,17 +326,17 @@ export class ProfilersView {
         ? h(
             "div",
             { class: "bar" },
-            labelled("Samples on the time line, of", this.marksChoice(profiles)),
-            h("button", { type: "button", onclick: () => this.app.show("pipeline") }, "Look at the time line"),
+            labelled(t("Samples on the time line, of"), this.marksChoice(profiles)),
+            h("button", { type: "button", onclick: () => this.app.show("pipeline") }, t("Look at the time line")),
           )
         : null,
       h(
         "div",
-        { class: "wide", tabIndex: 0, role: "region", "aria-label": "Profiles" },
+        { class: "wide", tabIndex: 0, role: "region", "aria-label": t("Profiles") },
         h(
           "table",
           { class: "profile" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, LEVELS.find(([level]) => level === this.app.linked.order.level)?.[2]), h("th", { scope: "col" }, "truth", h("small", {}, `${grouped(profiles.cycles)} cycles`)), profiles.opinions.map(opinion))),
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, LEVELS.find(([level]) => level === this.app.linked.order.level)?.[2]), h("th", { scope: "col" }, t("truth"), h("small", {}, t("{n} cycles", { n: grouped(profiles.cycles) }))), profiles.opinions.map(opinion))),
           h(
             "tbody",
             {},
@@ -339,7 +345,7 @@ export class ProfilersView {
                 "tr",
                 { class: this.game?.guessed === at ? "guessed" : "" },
                 name(member),
-                h("td", {}, hides ? h("button", { type: "button", "aria-label": `this one: ${member.name}`, onclick: () => this.guess(at) }, "this one") : bar(member.share, "truth")),
+                h("td", {}, hides ? h("button", { type: "button", "aria-label": `${t("this one")}: ${member.name}`, onclick: () => this.guess(at) }, t("this one")) : bar(member.share, "truth")),
                 profiles.opinions.map((one) => h("td", {}, bar(one.shares[at] ?? 0, "found"))),
               ),
             ),
@@ -348,20 +354,22 @@ export class ProfilersView {
       ),
       hps
         ? [
-            h("h2", {}, "What HPS collects"),
+            h("h2", {}, t("What HPS collects")),
             h(
               "p",
               { class: "headline" },
-              "Overlap ",
-              h("b", { id: "hps-accuracy" }, percent(hps.accuracy)),
-              ", overhead ",
-              h("b", { id: "hps-overhead" }, percent(hps.overhead)),
-              `: ${grouped(hps.sampled_events)} of ${grouped(hps.exact_events)} events, ${grouped(hps.cycles)} cycles.`,
+              pieces("Overlap {overlap}, overhead {overhead}: {n} of {all} events, {cycles} cycles.", {
+                overlap: h("b", { id: "hps-accuracy" }, percent(hps.accuracy)),
+                overhead: h("b", { id: "hps-overhead" }, percent(hps.overhead)),
+                n: grouped(hps.sampled_events),
+                all: grouped(hps.exact_events),
+                cycles: grouped(hps.cycles),
+              }),
             ),
             h(
               "table",
               { class: "profile" },
-              h("thead", {}, h("tr", {}, [this.app.linked.order.hps?.kind === "call_pair" ? "call pair" : "method", "all events", "sampled"].map((text) => h("th", { scope: "col" }, text)))),
+              h("thead", {}, h("tr", {}, [this.app.linked.order.hps?.kind === "call_pair" ? t("call pair") : t("method"), t("all events"), t("sampled")].map((text) => h("th", { scope: "col" }, text)))),
               h(
                 "tbody",
                 {},
