@@ -549,7 +549,7 @@ export class Timeline {
         pen.lineTo(end - 4, to + 1);
         pen.lineTo(end + 4, to + 1);
         pen.fill();
-        pen.fillText(source.register, begin + 3, from + ROW - 2);
+        pen.fillText(word(source.register), begin + 3, from + ROW - 2);
       }
     }
   }

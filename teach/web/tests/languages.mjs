@@ -61,7 +61,7 @@ function shape(line, fence, english) {
   let rest = line.replace(/(\d)[,\u202f](?=\d{3}(?!\d))/g, "$1");
   take(/\]\(([^)]*)\)/g, (link) => `link ${link}`);
   take(/`([^`]*)`/g, (code) => `code ${(english[code] ?? code).replaceAll("_", " ")}`);
-  take(/\$([^$]*)\$/g, (formula) => `formula ${formula.replaceAll(/\\mathrm\{\w+\}/g, "")}`);
+  take(/\$([^$]*)\$/g, (formula) => `formula ${formula.replaceAll(/\\mathrm\{[^}]*\}/g, "")}`);
   take(/(\d+(?:\.\d+)?)/g, (number) => `number ${number}`);
   return [PROSE.exec(line)?.[0] ?? "text", line.includes(" :: ") ? "with a reply" : "", ...marks.sort()].filter(Boolean).join(", ");
 }

@@ -62,6 +62,7 @@ export class LessonsView {
       event.preventDefault();
       void this.follow(link.dataset["to"]!);
     });
+    if (this.current) this.recall(this.current.lesson, app.linked.step);
     app.listen((change) => {
       if (change === "view" && app.linked.lessonsOpen) this.render();
       if (change === "run") this.tellGoals();
@@ -105,10 +106,18 @@ export class LessonsView {
     else this.pipeline.timeline.hideBehind(undefined);
   }
 
-  /** Brings about what the steps up to one say. */
-  private async prepare(lesson: Lesson, step: number): Promise<void> {
+  /** Remembers what the steps up to one bring about. The learner's own program and machine, which a link has, stay. */
+  private recall(lesson: Lesson, step: number): void {
     const { linked } = this.app;
-    const { setup } = linked;
+    const { setup, order } = linked;
+    [linked.setup, linked.order] = structuredClone([setup, order]);
+    this.bring(lesson, step);
+    Object.assign(linked, { setup, order });
+  }
+
+  /** The program, the machine and the profilers of the steps up to one, which goals compare with the learner's. */
+  private bring(lesson: Lesson, step: number): void {
+    const { setup } = this.app.linked;
     setup.machine = lesson.machine;
     setup.limit = lesson.limit;
     setup.keys = {};
@@ -118,6 +127,13 @@ export class LessonsView {
     setup.params = {};
     for (const one of lesson.steps.slice(0, step + 1)) this.take(lesson, one);
     this.given = { program: JSON.stringify(setup.program), machine: JSON.stringify([setup.machine, setup.keys]) };
+  }
+
+  /** Brings about what the steps up to one say, and runs it. */
+  private async prepare(lesson: Lesson, step: number): Promise<void> {
+    const { linked } = this.app;
+    const { setup } = linked;
+    this.bring(lesson, step);
     // The editor has the lesson's productions; without any it keeps what was written there.
     linked.productions = setup.productions[0]?.text ?? linked.productions;
     const show = lesson.steps[step]!.show;
