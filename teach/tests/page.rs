@@ -1,5 +1,5 @@
-//! The page that is part of the repository: it is made of the sources beside it, and its simulator does what the
-//! native one does.
+//! The page that is part of the repository: it is made of the sources beside it, its simulator does what the native
+//! one does, and it has all its words and lessons in each of its languages.
 //!
 //! Node.js runs the simulator of the page. A change of the simulator's crates needs a new page only if an answer
 //! changes; a change of the page's own sources always does.
@@ -9,10 +9,13 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::Cause;
 use hps_teach::Session;
 use hps_teach::protocol::{
     HpsOrder, ProfileOrder, ProfilerOrder, ProgramChoice, Request, Setup, TextFile, Wanted,
 };
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 const REBUILD: &str = "build it anew by scripts/build-teach-page.sh and commit teach/page.html";
@@ -73,7 +76,7 @@ fn the_page_is_made_of_the_sources_beside_it() {
         digest(),
         "the page is of other sources: {REBUILD}"
     );
-    assert!(page.len() < 5_000_000, "the page has {} bytes", page.len());
+    assert!(page.len() < 6_000_000, "the page has {} bytes", page.len());
     // The page asks no network: nothing is loaded by address. Only a page that the command serves asks the command.
     for loads in ["<script src=", "<link rel=\"stylesheet\"", "@import"] {
         assert!(!page.contains(loads), "the page has {loads}");
@@ -324,4 +327,75 @@ fn the_page_s_simulator_answers_as_the_native_one() {
             );
         }
     }
+}
+
+/// Names in answers that no list of the simulator has: stages of slots, states, uses of cycles, levels, results of
+/// matches, resources that bound a loop.
+const NAMES: &str = "front, waiting, reading, executing, memory, data, done, computing, stalled, flushed, drained, \
+    not running, fill, misprediction, serialization, trap, interrupt, l1, l2, l3, core, level 2, level 3, page tables, \
+    another core, wins, loses, control only, not now, fetch groups, fetch width, decode width, dispatch width, issue width, \
+    commit width, mispredictions, instruction cache misses, level 1 data ports, level 1 misses on their way, \
+    level 2 misses on their way, memory bus, chain of results, chain of results with store forwarding";
+
+/// All words of the simulator that the page puts into its language.
+fn words_of_the_simulator() -> Vec<String> {
+    let mut session = Session::new();
+    let mut ask = |request: &Request| -> Value {
+        let question = serde_json::to_string(request).expect("JSON");
+        serde_json::from_str(&session.answer_text(&question)).expect("JSON")
+    };
+    let catalog = ask(&Request::Catalog);
+    let mut all: Vec<String> = NAMES.split(", ").map(str::to_owned).collect();
+    all.extend(Cause::ALL.map(|cause| cause.name().to_owned()));
+    for name in MachineConfig::presets() {
+        let machine = MachineConfig::preset(name).expect("a preset");
+        all.extend(machine.units.pools.0.into_keys());
+    }
+    let mut take = |value: &Value| all.extend(value.as_str().map(str::to_owned));
+    for (list, keys) in [
+        ("programs", vec!["about"]),
+        ("machines", vec!["about"]),
+        ("profilers", vec!["about", "hardware"]),
+    ] {
+        for one in catalog[list].as_array().expect("a list") {
+            keys.iter().for_each(|key| take(&one[*key]));
+        }
+    }
+    catalog["events"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .for_each(&mut take);
+    // What a machine with several contexts has no answer to.
+    let program = ProgramChoice::Assembly {
+        isa: "riscv64".to_owned(),
+        text: "li a7, 93\necall\n".to_owned(),
+    };
+    ask(&Request::Run {
+        setup: setup(program, "smt-2", 100),
+    });
+    take(&ask(&Request::State { cycle: 0 })["missing"]);
+    let order = ProfileOrder {
+        level: "function".to_owned(),
+        profilers: Vec::new(),
+        hps: None,
+        top: 1,
+    };
+    take(&ask(&Request::Profiles { order })["missing"]);
+    all
+}
+
+#[test]
+fn each_language_has_all_words_and_lessons_of_the_page() {
+    let output = Command::new("node")
+        .arg(root().join("web/tests/languages.mjs"))
+        .args(words_of_the_simulator())
+        .output()
+        .expect("Node.js is needed: install Debian's nodejs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

@@ -6,6 +6,10 @@ import { t } from "./language";
 import { write, type Linked, type View } from "./link";
 import type { Catalog, CycleView, InsideView, Mark, Problem, Row, Sought, StateSpan, StateView, Summary, Wanted } from "./types";
 
+/** How a run ended. A fault is told in the simulator's words. */
+export const ended = ({ end, said, instructions }: Summary): string =>
+  end === "exit" ? t("exit code {code}", { code: said.replace("exit code ", "") }) : end === "limit" ? t("stopped after {n} instructions", { n: instructions }) : said;
+
 /** What has changed. */
 export type Change = "setup" | "run" | "cycle" | "inside" | "selected" | "view" | "marks" | "problem" | "busy" | "curtain";
 

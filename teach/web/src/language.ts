@@ -39,5 +39,5 @@ export function pieces(english: string, values: Record<string, Value | Node>): (
 /** A text in the language, with values at its `{places}`. */
 export const t = (english: string, values: Record<string, Value> = {}): string => pieces(english, values).join("");
 
-/** A name that the simulator gives to an event, a cause, a state or a unit. */
-export const word = (name: string): string => t(name.replaceAll("_", " "));
+/** A name that the simulator gives to an event, a unit, or a state and its cause (`stalled:load_memory`). */
+export const word = (name: string): string => name.replaceAll("_", " ").split(/: ?/).map((one) => t(one)).join(": ");

@@ -1,7 +1,7 @@
 // The page: views around one run.
 
 import { missing } from "./api";
-import { App } from "./app";
+import { App, ended } from "./app";
 import { choice, download, fill, grouped, h } from "./dom";
 import { language, LANGUAGES, t } from "./language";
 import { read, write, type Linked, type View } from "./link";
@@ -306,7 +306,7 @@ async function start(root: HTMLElement): Promise<void> {
             cycles: grouped(summary.cycles),
             instructions: grouped(summary.instructions),
             rate: (summary.instructions / Math.max(1, summary.cycles)).toFixed(2),
-          })}; ${summary.said}${notes(summary)}`
+          })}; ${ended(summary)}${notes(summary)}`
         : "";
       document.body.dataset["cycles"] = String(summary?.cycles ?? "");
     }

@@ -172,7 +172,7 @@ export class Stepper {
       summary && cycleView
         ? [
             t("of {cycles}", { cycles: grouped(summary.cycles) }),
-            cycleView.state.split(": ").map(word).join(": "),
+            word(cycleView.state),
             t(summary.contexts.length > 1 ? "{n} instructions committed by all contexts" : "{n} instructions committed", { n: grouped(cycleView.instructions_so_far) }),
           ].join("; ")
         : "";

@@ -2,6 +2,7 @@
 //
 // PAGE is teach/page.html, HPS the command, MODULES a folder with node_modules (playwright-core), SHOTS a folder for
 // screenshots. Chromium is /usr/bin/chromium, or $CHROMIUM. With ONLY=WORDS only tests with these words in their names run.
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -25,6 +26,12 @@ async function open(hash = "", options = {}) {
   return page;
 }
 const ready = (page) => page.waitForSelector("body[data-ready]", { timeout: 60_000 });
+
+/** What the page says in a language for an English text. */
+function saying(language) {
+  const words = language === "en" ? {} : JSON.parse(readFileSync(new URL(`../languages/${language}.json`, import.meta.url), "utf8"));
+  return (text, values = {}) => (words[text] ?? text).replaceAll(/\{(\w+)\}/g, (_, name) => values[name]);
+}
 
 /** What the machine holds has arrived for the cycle that is looked at. */
 const settled = (page) =>
@@ -71,4 +78,4 @@ async function all(tests) {
   process.exit(failed > 0 || errors.length > 0 ? 1 : 0);
 }
 
-export { all, hps, lessons, link, modules, open, ready, run, settled, shots };
+export { all, hps, lessons, link, modules, open, pageFile, ready, run, saying, settled, shots };

@@ -5,10 +5,98 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { axes } from "./axe.mjs";
-import { all, hps, lessons, link, open, ready, shots } from "./chromium.mjs";
+import { all, hps, lessons, link, open, ready, saying, shots } from "./chromium.mjs";
+import { german } from "./german.mjs";
 import { looks } from "./looks.mjs";
 import { parts } from "./parts.mjs";
 import { programs } from "./programs.mjs";
+
+/** Gives a wrong and a right answer to each question of each lesson, and takes the answers along. */
+async function driveLessons(language) {
+  const say = saying(language);
+  const page = await open(`?lang=${language}`);
+  await ready(page);
+  const lessons = await page.evaluate(() => window.hps.lessons.lessons.map(({ lesson }) => lesson.steps.length));
+  assert.equal(lessons.length, 21);
+  const idle = () => page.waitForFunction(() => !window.hps.app.busy && window.hps.app.summary && window.hps.app.cycleView);
+  for (const [at, steps] of lessons.entries()) {
+    await page.selectOption(".lesson-nav select", String(at));
+    let asked = 0;
+    for (let step = 0; step < steps; step++) {
+      await page.getByText(say("step {n} of {all}", { n: step + 1, all: steps })).waitFor();
+      await idle();
+      const questions = await page.evaluate(([at, step]) => window.hps.lessons.lessons[at].lesson.steps[step].questions, [at, step]);
+      for (const question of questions) {
+        const { id, kind } = question;
+        const box = page.locator(`[data-question="${id}"]`);
+        const verdict = (word) => box.locator(".verdict", { hasText: word }).waitFor({ timeout: 30_000 });
+        if (kind === "goal") {
+          await box.getByRole("button", { name: say("Check") }).click();
+          await verdict(say("Not yet."));
+          await page.evaluate((question) => window.hps.lessons.solve(question), question);
+          await idle();
+          await box.getByRole("button", { name: say("Check") }).click();
+          await verdict(say("Right.").slice(0, -1));
+          await page.getByRole("button", { name: say("Set up again") }).click();
+          await idle();
+        } else {
+          const right = await page.evaluate((question) => window.hps.lessons.rightAnswer(question), question);
+          if (kind === "next") await box.getByRole("button", { name: say("Show the candidates") }).click();
+          const choose = async (is) => {
+            await box.locator("label").first().waitFor();
+            const given = await box.locator("input").evaluateAll((all) => all.map((one) => one.value));
+            await box.locator("label").nth(given.findIndex((text) => (text === right) === is)).click();
+          };
+          if (kind === "choice" || kind === "next") {
+            await choose(false);
+            await verdict(say("Not yet."));
+            await choose(true);
+          } else {
+            await box.locator("input").fill(String(Number(right) * 3 + 7));
+            await box.getByRole("button", { name: say("Check") }).click();
+            await verdict(say("Not yet."));
+            await box.locator("input").fill(right);
+            await box.getByRole("button", { name: say("Check") }).click();
+          }
+          await verdict(say("Right.").slice(0, -1));
+        }
+        const { tries } = await page.evaluate((id) => window.hps.app.linked.answers[id], id);
+        assert.equal(tries, 2, id);
+        console.log(`    ${id}`);
+        asked++;
+      }
+      if (step + 1 < steps) await page.getByRole("button", { name: say("On ▸") }).click();
+    }
+    console.log(`  lesson ${at + 1}: ${steps} steps, ${asked} questions`);
+  }
+  await page.locator(".files summary").click();
+  await page.getByLabel(say("Your name, for the file")).fill("Ada L.");
+  await page.getByLabel(say("Your name, for the file")).blur();
+  const saved = async (name) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+    return await file.path();
+  };
+  const answers = await saved(say("Save my answers"));
+  const text = readFileSync(answers, "utf8");
+  assert.ok(text.includes("Ada L."));
+  // A class of two: one file as it was saved, one that was changed behind the signature.
+  const folder = mkdtempSync(join(tmpdir(), "hps-class-"));
+  const [good, changed] = ["good.json", "changed.json"].map((name) => join(folder, name));
+  writeFileSync(good, text);
+  writeFileSync(changed, text.replace("Ada L.", "Bob M."));
+  const [table] = await Promise.all([page.waitForEvent("download"), page.getByLabel(say("Collect files of answers")).setInputFiles([good, changed])]);
+  const csv = readFileSync(await table.path(), "utf8");
+  console.log(csv.split("\n").slice(0, 3).join("\n"));
+  assert.ok(csv.includes("Ada L."), csv.slice(0, 400));
+  assert.ok(/Bob M\./.test(csv) && /good\.json,Ada L\.,true/.test(csv) && /changed\.json,Bob M\.,false/.test(csv), csv.slice(0, 400));
+  // The answers are part of the link.
+  const again = await open(await link(page));
+  await ready(again);
+  const kept = await again.evaluate(() => Object.values(window.hps.app.linked.answers).every((a) => a.right));
+  assert.ok(kept);
+  await again.context().close();
+  await page.context().close();
+}
 
 const tests = {
   "the first step comes within two seconds, and no network is used": async () => {
@@ -80,90 +168,9 @@ const tests = {
     await page.context().close();
   },
 
-  "each lesson can be driven to its end": async () => {
-    const page = await open();
-    await ready(page);
-    const lessons = await page.evaluate(() => window.hps.lessons.lessons.map(({ lesson }) => lesson.steps.length));
-    assert.equal(lessons.length, 21);
-    const idle = () => page.waitForFunction(() => !window.hps.app.busy && window.hps.app.summary && window.hps.app.cycleView);
-    for (const [at, steps] of lessons.entries()) {
-      await page.selectOption(".lesson-nav select", String(at));
-      let asked = 0;
-      for (let step = 0; step < steps; step++) {
-        await page.getByText(`step ${step + 1} of ${steps}`).waitFor();
-        await idle();
-        const questions = await page.evaluate(([at, step]) => window.hps.lessons.lessons[at].lesson.steps[step].questions, [at, step]);
-        for (const question of questions) {
-          const { id, kind } = question;
-          const box = page.locator(`[data-question="${id}"]`);
-          const verdict = (word) => box.locator(".verdict", { hasText: word }).waitFor({ timeout: 30_000 });
-          if (kind === "goal") {
-            await box.getByRole("button", { name: "Check" }).click();
-            await verdict("Not yet");
-            await page.evaluate((question) => window.hps.lessons.solve(question), question);
-            await idle();
-            await box.getByRole("button", { name: "Check" }).click();
-            await verdict("Right");
-            await page.getByRole("button", { name: "Set up again" }).click();
-            await idle();
-          } else {
-            const right = await page.evaluate((question) => window.hps.lessons.rightAnswer(question), question);
-            if (kind === "next") await box.getByRole("button", { name: "Show the candidates" }).click();
-            const choose = async (is) => {
-              await box.locator("label").first().waitFor();
-              const given = await box.locator("input").evaluateAll((all) => all.map((one) => one.value));
-              await box.locator("label").nth(given.findIndex((text) => (text === right) === is)).click();
-            };
-            if (kind === "choice" || kind === "next") {
-              await choose(false);
-              await verdict("Not yet");
-              await choose(true);
-            } else {
-              await box.locator("input").fill(String(Number(right) * 3 + 7));
-              await box.getByRole("button", { name: "Check" }).click();
-              await verdict("Not yet");
-              await box.locator("input").fill(right);
-              await box.getByRole("button", { name: "Check" }).click();
-            }
-            await verdict("Right");
-          }
-          const { tries } = await page.evaluate((id) => window.hps.app.linked.answers[id], id);
-          assert.equal(tries, 2, id);
-          console.log(`    ${id}`);
-          asked++;
-        }
-        if (step + 1 < steps) await page.getByRole("button", { name: "On ▸" }).click();
-      }
-      console.log(`  lesson ${at + 1}: ${steps} steps, ${asked} questions`);
-    }
-    await page.locator(".files summary").click();
-    await page.getByLabel("Your name, for the file").fill("Ada L.");
-    await page.getByLabel("Your name, for the file").blur();
-    const saved = async (name) => {
-      const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
-      return await file.path();
-    };
-    const answers = await saved("Save my answers");
-    const text = readFileSync(answers, "utf8");
-    assert.ok(text.includes("Ada L."));
-    // A class of two: one file as it was saved, one that was changed behind the signature.
-    const folder = mkdtempSync(join(tmpdir(), "hps-class-"));
-    const [good, changed] = ["good.json", "changed.json"].map((name) => join(folder, name));
-    writeFileSync(good, text);
-    writeFileSync(changed, text.replace("Ada L.", "Bob M."));
-    const [table] = await Promise.all([page.waitForEvent("download"), page.getByLabel("Collect files of answers").setInputFiles([good, changed])]);
-    const csv = readFileSync(await table.path(), "utf8");
-    console.log(csv.split("\n").slice(0, 3).join("\n"));
-    assert.ok(csv.includes("Ada L."), csv.slice(0, 400));
-    assert.ok(/Bob M\./.test(csv) && /good\.json,Ada L\.,true/.test(csv) && /changed\.json,Bob M\.,false/.test(csv), csv.slice(0, 400));
-    // The answers are part of the link.
-    const again = await open(await link(page));
-    await ready(again);
-    const kept = await again.evaluate(() => Object.values(window.hps.app.linked.answers).every((a) => a.right));
-    assert.ok(kept);
-    await again.context().close();
-    await page.context().close();
-  },
+  "each lesson can be driven to its end": () => driveLessons("en"),
+
+  "each lesson can be driven to its end in German": () => driveLessons("de"),
 
   "answers are right in each usual form": async () => {
     const page = await open();
@@ -191,12 +198,12 @@ const tests = {
       return summary.cpi_stack.find((one) => one.cause === "mispredict").slots / all;
     });
     const percent = (100 * share).toFixed(1);
-    const forms = [percent, `${percent}%`, `${percent.replace(".", ",")}%`, `${percent} percent`, `${percent} %`, share.toFixed(3)];
+    const forms = [percent, `${percent}%`, `${percent.replace(".", ",")}%`, `${percent.replace(".", ",")} Prozent`, `${percent} percent`, `${percent} %`, share.toFixed(3)];
     for (const form of forms) assert.equal(await verdict(1, form), "✓", form);
     for (const form of ["0", "300", "300%"]) assert.equal(await verdict(1, form), "✗", form);
     assert.equal(await verdict(1, "abc"), "`");
     const wrong = await page.evaluate(() => window.hps.app.summary.core.branch_mispredicted_events);
-    assert.equal(await verdict(0, `${wrong} branches`), "✓");
+    for (const unit of ["branches", "Sprünge"]) assert.equal(await verdict(0, `${wrong} ${unit}`), "✓", unit);
     assert.equal(await verdict(0, `${wrong}%`), "✗");
     await page.context().close();
   },
@@ -362,6 +369,7 @@ const tests = {
     }
   },
   ...axes,
+  ...german,
   ...parts,
   ...programs,
   ...looks,

@@ -1,6 +1,6 @@
 // The pipeline: time line, block diagram, registers, memory and code at the chosen cycle.
 
-import type { App } from "../app";
+import { ended, type App } from "../app";
 import { Blocks } from "../blocks";
 import { fill, grouped, h, percent } from "../dom";
 import { pieces, t, word } from "../language";
@@ -258,7 +258,7 @@ export class PipelineView {
       return h(
         "div",
         {},
-        h("p", {}, `${summary.said}.`),
+        h("p", {}, `${ended(summary)}.`),
         summary.warnings.map((warning) => h("p", { class: "note" }, warning)),
         h("pre", {}, summary.output || t("(nothing was printed)")),
       );
@@ -273,7 +273,7 @@ export class PipelineView {
       );
     }
     if (!state) return h("p", {}, "…");
-    if (state.missing && this.app.linked.tab !== "function") return h("p", {}, state.missing);
+    if (state.missing && this.app.linked.tab !== "function") return h("p", {}, t(state.missing));
     if (this.app.linked.tab === "registers") {
       return h(
         "div",

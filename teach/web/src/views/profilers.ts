@@ -320,7 +320,7 @@ export class ProfilersView {
         ". ",
         t("Error is the share of time that a profile gives to the wrong member."),
       ),
-      profiles.missing ? h("p", { class: "note" }, profiles.missing) : null,
+      profiles.missing ? h("p", { class: "note" }, t(profiles.missing)) : null,
       this.renderGame(profiles),
       profiles.opinions.length > 0
         ? h(
