@@ -13,7 +13,7 @@ const files = (folder) => readdirSync(folder).flatMap((name) => (statSync(join(f
 
 /** English texts that calls of `t`, `pieces` and `word` have for their first arguments. What is compared with `===` is none. */
 function* texts(source) {
-  for (const { index, 0: call } of source.matchAll(/(?<![\w.])(?:t|pieces|word)\(/g)) {
+  for (const { index, 0: call } of source.matchAll(/(?<!\w|\w\.)(?:t|pieces|word)\(/g)) {
     let depth = 0;
     for (const token of source.slice(index + call.length).matchAll(/(=== )?("(?:[^"\\]|\\.)*")|[()[\]{},]/g)) {
       if (token[2] && !token[1] && depth === 0) yield JSON.parse(token[2]);
