@@ -114,7 +114,10 @@ pub enum Command {
     Shim(ShimCommand),
     /// Say what this host has and what the lab can do with it
     #[command(after_long_help = "Example:\n  hps doctor")]
-    Doctor,
+    Doctor {
+        #[command(flatten)]
+        json: groups::JsonArgs,
+    },
     /// Work on the lab itself: speed, completions of shells, man pages
     #[command(subcommand)]
     Dev(DevCommand),

@@ -330,7 +330,7 @@ mod tests {
     ];
 
     /// For commands with outputs, words that they need beside these.
-    const WORDS: [(&str, &[&str]); 28] = [
+    const WORDS: [(&str, &[&str]); 35] = [
         ("sweep", &[]),
         ("reproduce", &["hps-2005"]),
         ("cluster merge", &["", "from"]),
@@ -359,6 +359,13 @@ mod tests {
         ("dev man", &[]),
         ("dev schemas", &[]),
         ("results convert", &["results.jsonl"]),
+        ("doctor", &[]),
+        ("machine show", &[]),
+        ("machine check", &["ev6"]),
+        ("machine keys", &[]),
+        ("dise check", &["hot_method"]),
+        ("dise explain", &["hot_method"]),
+        ("dise list", &[]),
     ];
 
     /// Every command that has no commands itself, with its words.

@@ -65,7 +65,7 @@ pub use config::{DiseConfig, ExpansionCost};
 pub use context_tables::ContextTables;
 pub use engine::{DiseEngine, Drain};
 pub use error::{Diagnostic, DiseError};
-pub use explain::{Explanation, explain, explain_classes};
+pub use explain::{Case, Explanation, Group, explain, explain_classes};
 pub use lang::constant::load_immediate;
 pub use set::{DataArea, HANDLER_BASE, Handler, LoadOptions, ProductionSet};
 pub use stats::{DiseStats, ProductionStats};

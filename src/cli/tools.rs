@@ -20,6 +20,8 @@ pub enum DiseCommand {
         /// Files, or names of built-in ones
         #[arg(required = true)]
         files: Vec<String>,
+        #[command(flatten)]
+        json: JsonArgs,
     },
     /// Say which production wins for which instruction, in each state of the counters' flags
     #[command(after_long_help = "Example:\n  hps dise explain hot_call_pair --program interp")]
@@ -35,12 +37,16 @@ pub enum DiseCommand {
         /// (riscv64 if none is given)
         #[arg(long, value_name = "ISA", value_parser = isa())]
         isa: Option<Isa>,
+        #[command(flatten)]
+        json: JsonArgs,
     },
     /// List the production files that come with the project, or print one
     #[command(after_long_help = "Example:\n  hps dise list hot_method")]
     List {
         /// Print this one
         name: Option<String>,
+        #[command(flatten)]
+        json: JsonArgs,
     },
 }
 
@@ -54,8 +60,10 @@ pub enum MachineCommand {
         /// Name of a preset, or file
         machine: Option<String>,
         /// Print the resolved RON only
-        #[arg(long, requires = "machine")]
+        #[arg(long, requires = "machine", conflicts_with = "json")]
         ron: bool,
+        #[command(flatten)]
+        json: JsonArgs,
     },
     /// Check machine files: exit code 1 if one of them describes no machine
     #[command(after_long_help = "Example:\n  hps machine check my-machine.ron")]
@@ -63,10 +71,15 @@ pub enum MachineCommand {
         /// Files, or names of presets
         #[arg(required = true)]
         files: Vec<String>,
+        #[command(flatten)]
+        json: JsonArgs,
     },
     /// Describe every key: unit, default, meaning
     #[command(after_long_help = "Example:\n  hps machine keys")]
-    Keys,
+    Keys {
+        #[command(flatten)]
+        json: JsonArgs,
+    },
 }
 
 /// `hps programs`.

@@ -5,19 +5,47 @@ use std::path::{Path, PathBuf};
 
 use hps_sim_core::image::Isa;
 use hps_sim_core::memory::Memory;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::cli::groups::JsonArgs;
+use crate::document::{Described, Format};
 use crate::host;
-use crate::text::{print, wrapped};
+use crate::text::wrapped;
+
+/// Format of the document.
+const FORMAT: Format = Format::new("hps-doctor", 1);
+
+/// The format of the document.
+pub fn described() -> Described {
+    FORMAT.described::<Host>(&["doctor"])
+}
+
+/// What a host has, and what the lab can do with it.
+#[derive(Serialize, JsonSchema)]
+struct Host {
+    /// Version of the lab.
+    version: &'static str,
+    /// Whether the lab can run here.
+    can_run: bool,
+    /// Properties of the host.
+    findings: Vec<Finding>,
+}
 
 /// A property of the host and its state.
+#[derive(Serialize, JsonSchema)]
 struct Finding {
+    /// The property.
     what: &'static str,
+    /// State of the property.
     state: State,
+    /// What there is, or what is missing and how to get it.
     detail: String,
 }
 
 /// State of a property.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 enum State {
     /// The facility is present.
     Ok,
@@ -30,7 +58,7 @@ enum State {
 }
 
 /// Runs the command; the result is the exit code: 0 unless the lab cannot work here.
-pub fn doctor() -> anyhow::Result<u8> {
+pub fn doctor(json: &JsonArgs) -> anyhow::Result<u8> {
     let mut findings = vec![
         host_system(),
         processors(),
@@ -45,28 +73,37 @@ pub fn doctor() -> anyhow::Result<u8> {
     ];
     findings.extend(Isa::ALL.map(instruction_set));
     findings.extend(native());
-    let mut out = format!("hps {}\n\n", env!("CARGO_PKG_VERSION"));
-    for finding in &findings {
-        let state = match finding.state {
-            State::Ok => "ok",
-            State::Note => "note",
-            State::Missing => "missing",
-            State::Failed => "FAILED",
-        };
-        out += &format!(
-            "{state:<8} {:<18} {}\n",
-            finding.what,
-            wrapped(&finding.detail, 76, 28)
-        );
-    }
-    let failed = findings.iter().any(|f| f.state == State::Failed);
-    out += if failed {
-        "\nThe lab cannot run here until what FAILED is repaired.\n"
-    } else {
-        "\nThe lab can run here.\n"
+    let host = Host {
+        version: env!("CARGO_PKG_VERSION"),
+        can_run: !findings.iter().any(|f| f.state == State::Failed),
+        findings,
     };
-    print(&out)?;
-    Ok(u8::from(failed))
+    json.print_text(&host.text())?;
+    json.write(&FORMAT.of(&host))?;
+    Ok(u8::from(!host.can_run))
+}
+
+impl Host {
+    fn text(&self) -> String {
+        let mut out = format!("hps {}\n\n", self.version);
+        for finding in &self.findings {
+            let state = match finding.state {
+                State::Ok => "ok",
+                State::Note => "note",
+                State::Missing => "missing",
+                State::Failed => "FAILED",
+            };
+            out += &format!(
+                "{state:<8} {:<18} {}\n",
+                finding.what,
+                wrapped(&finding.detail, 76, 28)
+            );
+        }
+        out + match self.can_run {
+            true => "\nThe lab can run here.\n",
+            false => "\nThe lab cannot run here until what FAILED is repaired.\n",
+        }
+    }
 }
 
 fn host_system() -> Finding {

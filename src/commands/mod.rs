@@ -49,7 +49,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Validate(args) => validate::validate(&args),
         Command::Shadow(command) => shadow::shadow(&command),
         Command::Shim(command) => shim::shim(&command),
-        Command::Doctor => doctor::doctor(),
+        Command::Doctor { json } => doctor::doctor(&json),
         Command::Dev(DevCommand::Bench(args)) => bench::bench(&args),
         Command::Dev(DevCommand::Completions { shell }) => manual::completions(shell),
         Command::Dev(DevCommand::Man { folder }) => manual::man(&folder),

@@ -53,7 +53,7 @@ const TABLES: [&str; 10] = [
 ];
 
 /// Commands that write documents, with the format of each.
-const COMMANDS: [(&[&str], &str); 24] = [
+const COMMANDS: [(&[&str], &str); 34] = [
     (&["run", "--json", "quiet"], "hps-run"),
     (
         &["run", "--json", "--max-instructions", "5", "quiet"],
@@ -184,6 +184,38 @@ const COMMANDS: [(&[&str], &str); 24] = [
         "hps-shadow-simulation",
     ),
     (&["shim", "simulate", "--json", "hi"], "hps-shim-simulation"),
+    (
+        &["collect", "--json", "--kind", "data-stream", "looped"],
+        "hps-collected",
+    ),
+    (&["doctor", "--json"], "hps-doctor"),
+    (&["machine", "show", "--json"], "hps-presets"),
+    (&["machine", "show", "--json", "big-little"], "hps-machine"),
+    (
+        &["machine", "check", "--json", "ev6", "loop.s"],
+        "hps-machine-checks",
+    ),
+    (&["machine", "keys", "--json"], "hps-machine-keys"),
+    (
+        &["dise", "check", "--json", "hot_method", "hot_call_pair"],
+        "hps-dise-checks",
+    ),
+    (
+        &["dise", "explain", "--json", "hot_call_pair"],
+        "hps-dise-explanation",
+    ),
+    (
+        &[
+            "dise",
+            "explain",
+            "--json",
+            "hot_method",
+            "--program",
+            "looped",
+        ],
+        "hps-dise-explanation",
+    ),
+    (&["dise", "list", "--json"], "hps-productions"),
 ];
 
 /// A folder with the programs and files of the commands.

@@ -1,8 +1,8 @@
 //! JSON documents that are no tables, with their JSON Schemas.
 
 use crate::commands::{
-    analyze, bench, collect, leaderboard, profile, programs, root, run, shadow, shim, sweep,
-    validate,
+    analyze, bench, collect, dise, doctor, leaderboard, machine, profile, programs, root, run,
+    shadow, shim, sweep, validate,
 };
 use crate::document::Described;
 use crate::saved;
@@ -17,6 +17,7 @@ pub fn all() -> Vec<Described> {
         collect::described(),
         validate::described(),
         saved::described(),
+        doctor::described(),
     ];
     all.extend(profile::all_described());
     all.extend(programs::all_described());
@@ -24,5 +25,7 @@ pub fn all() -> Vec<Described> {
     all.extend(bench::all_described());
     all.extend(shadow::all_described());
     all.extend(shim::all_described());
+    all.extend(machine::all_described());
+    all.extend(dise::all_described());
     all
 }
