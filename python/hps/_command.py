@@ -45,9 +45,9 @@ def schemas() -> dict[str, dict[str, tuple[str, str]]]:
     return found
 
 
-def table(document: dict[str, Any]) -> Frame:
-    """A table of results, with the units and meanings of its columns."""
-    return Frame.from_json(json.dumps(document["rows"]), schemas().get(document["format"]))
+def table(text: str) -> Frame:
+    """A table of results that the command has written as JSON, with the units and meanings of its columns."""
+    return Frame.from_table(text, schemas())
 
 
 @dataclass
@@ -57,15 +57,20 @@ class Done:
     words: list[str]
     code: int
     text: str
-    json: Any = None
+    json_text: str | None = None
     notes: list[str] = field(default_factory=list)
+
+    @functools.cached_property
+    def json(self) -> Any:
+        """The results as JSON, if the command was asked for them."""
+        return None if self.json_text is None else json.loads(self.json_text)
 
     @property
     def df(self) -> Frame:
         """The results as a table, of a command whose JSON is one."""
-        if not isinstance(self.json, dict) or "rows" not in self.json:
+        if self.json_text is None or '"rows"' not in self.json_text:
             raise LabError(f"hps {self.words[0]} has not been asked for a table; json_result=True asks for JSON")
-        return table(self.json)
+        return table(self.json_text)
 
     def _repr_html_(self) -> str:
         import html
@@ -201,7 +206,7 @@ def command(
             errors = [line for line in lines.notes if line.startswith("hps: error: ")]
             message = "\n".join(errors or lines.notes[-5:]) or f"exit code {code}"
             raise CommandError(message.removeprefix("hps: error: "), code)
-        result = json.loads(file.read_text()) if json_result else None
+        result = file.read_text() if json_result else None
         return Done(said, code, text, result, lines.notes)
 
 

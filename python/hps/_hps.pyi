@@ -42,6 +42,12 @@ class Frame:
 
         `notes` are units and meanings of columns by their names.
         """
+    @staticmethod
+    def from_table(text: str, notes: Mapping[str, Mapping[str, tuple[str, str]]]) -> Frame:
+        """The table of a JSON document that the command has written.
+
+        `notes` are units and meanings of columns by format and name.
+        """
     @property
     def columns(self) -> list[str]: ...
     @property

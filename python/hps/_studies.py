@@ -164,7 +164,7 @@ def read_results(results: str | os.PathLike[str], rows: str | None = None) -> Fr
     words = ["results", "convert", os.fspath(results), "--to", "json"]
     if rows is not None:
         words += ["--rows", rows]
-    return table(json.loads(command(*words, progress=False).text))
+    return table(command(*words, progress=False).text)
 
 
 @dataclass

@@ -1,7 +1,7 @@
 //! Tables of results, which other libraries take over without a copy: through Arrow's C interface, or column by column
 //! through the buffer protocol.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::error::said;
-use crate::records::{Notes, columns};
+use crate::records::{Notes, columns, table};
 
 /// Numbers of a column.
 macro_rules! from_numbers {
@@ -110,6 +110,13 @@ impl Frame {
     fn from_json(py: Python<'_>, text: &str, notes: Option<Notes>) -> PyResult<Frame> {
         let notes = notes.unwrap_or_default();
         py.detach(|| columns(text, &notes)).and_then(Frame::of)
+    }
+
+    /// The table of a JSON document that the command has written. `notes` are units and meanings of columns by format and
+    /// name.
+    #[staticmethod]
+    fn from_table(py: Python<'_>, text: &str, notes: BTreeMap<String, Notes>) -> PyResult<Frame> {
+        py.detach(|| table(text, &notes)).and_then(Frame::of)
     }
 
     /// Names of the columns.

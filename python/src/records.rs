@@ -1,11 +1,14 @@
 //! Rows of JSON as columns.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use pyo3::prelude::*;
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::error::said;
 use crate::frame::{Column, Data};
@@ -18,22 +21,16 @@ pub type Notes = BTreeMap<String, (String, String)>;
 /// there. A column that has notes and no value is there, too.
 pub fn columns(text: &str, notes: &Notes) -> PyResult<Vec<Column>> {
     let rows = rows(text)?;
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut cells: Vec<(String, Vec<Option<Value>>)> = Vec::new();
     let count = rows.len();
+    let mut table = Table::default();
     for (at, row) in rows.into_iter().enumerate() {
-        flatten(String::new(), row, &mut |name, value| {
-            let place = *places.entry(name).or_insert_with_key(|name| {
-                cells.push((name.clone(), Vec::new()));
-                cells.len() - 1
-            });
-            cells[place].1.resize(at, None);
-            cells[place].1.push(Some(value));
-        });
+        table.next = 0;
+        table.add("", at, row);
     }
-    let missing = notes.keys().filter(|name| !places.contains_key(*name));
-    cells.extend(missing.map(|name| (name.clone(), Vec::new())));
-    let columns = cells.into_iter().map(|(name, mut cells)| {
+    for name in notes.keys() {
+        table.place(name);
+    }
+    let columns = table.columns.into_iter().map(|(name, mut cells)| {
         cells.resize(count, None);
         let (unit, about) = notes
             .get(&name)
@@ -43,16 +40,82 @@ pub fn columns(text: &str, notes: &Notes) -> PyResult<Vec<Column>> {
     Ok(columns.collect())
 }
 
-/// The members of an object, in their order.
-type Members = Vec<(String, Node)>;
-
-/// A value whose objects keep the order of their members.
-enum Node {
-    Leaf(Value),
-    Object(Members),
+/// The columns of a document with a format and rows, as the command writes it. `notes` has the notes of each format.
+pub fn table(text: &str, notes: &BTreeMap<String, Notes>) -> PyResult<Vec<Column>> {
+    #[derive(Deserialize)]
+    struct Document<'a> {
+        format: String,
+        #[serde(borrow)]
+        rows: &'a RawValue,
+    }
+    let document: Document = serde_json::from_str(text).map_err(said)?;
+    let none = Notes::new();
+    columns(
+        document.rows.get(),
+        notes.get(&document.format).unwrap_or(&none),
+    )
 }
 
-impl<'de> Deserialize<'de> for Node {
+/// Columns by their names, with a cell for each row up to their last.
+#[derive(Default)]
+struct Table {
+    columns: Vec<(String, Vec<Option<Value>>)>,
+    places: HashMap<String, usize>,
+    /// Place of the column that is expected next: rows name their columns in one order.
+    next: usize,
+}
+
+impl Table {
+    /// Adds the members of a row, or of an object in it, whose name with a dot is the prefix.
+    fn add(&mut self, prefix: &str, row: usize, members: Members) {
+        for (Key(key), value) in members {
+            let name = match prefix {
+                "" => key,
+                _ => Cow::Owned(format!("{prefix}{key}")),
+            };
+            match value {
+                Node::Object(inner) => self.add(&format!("{name}."), row, inner),
+                Node::Leaf(Value::Null) => {}
+                Node::Leaf(value) => {
+                    let place = self.place(&name);
+                    self.next = place + 1;
+                    let cells = &mut self.columns[place].1;
+                    cells.resize(row, None);
+                    cells.push(Some(value));
+                }
+            }
+        }
+    }
+
+    /// Place of a column, which is made where there is none.
+    fn place(&mut self, name: &str) -> usize {
+        let expected = self.columns.get(self.next);
+        if expected.is_some_and(|(column, _)| column == name) {
+            return self.next;
+        }
+        if let Some(&place) = self.places.get(name) {
+            return place;
+        }
+        self.places.insert(name.to_owned(), self.columns.len());
+        self.columns.push((name.to_owned(), Vec::new()));
+        self.columns.len() - 1
+    }
+}
+
+/// A key, which is borrowed from the text unless it has escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The members of an object, in their order.
+type Members<'a> = Vec<(Key<'a>, Node<'a>)>;
+
+/// A value whose objects keep the order of their members.
+enum Node<'a> {
+    Leaf(Value),
+    Object(Members<'a>),
+}
+
+impl<'de> Deserialize<'de> for Node<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Nodes)
     }
@@ -61,37 +124,37 @@ impl<'de> Deserialize<'de> for Node {
 struct Nodes;
 
 impl<'de> Visitor<'de> for Nodes {
-    type Value = Node;
+    type Value = Node<'de>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("a value of JSON")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+    fn visit_bool<E>(self, value: bool) -> Result<Node<'de>, E> {
         Ok(Node::Leaf(value.into()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+    fn visit_i64<E>(self, value: i64) -> Result<Node<'de>, E> {
         Ok(Node::Leaf(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+    fn visit_u64<E>(self, value: u64) -> Result<Node<'de>, E> {
         Ok(Node::Leaf(value.into()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
+    fn visit_f64<E>(self, value: f64) -> Result<Node<'de>, E> {
         Ok(Node::Leaf(value.into()))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Node, E> {
+    fn visit_str<E>(self, value: &str) -> Result<Node<'de>, E> {
         Ok(Node::Leaf(value.into()))
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
+    fn visit_unit<E>(self) -> Result<Node<'de>, E> {
         Ok(Node::Leaf(Value::Null))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node<'de>, A::Error> {
         let mut all = Vec::new();
         while let Some(item) = items.next_element()? {
             all.push(item);
@@ -99,7 +162,7 @@ impl<'de> Visitor<'de> for Nodes {
         Ok(Node::Leaf(Value::Array(all)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Node<'de>, A::Error> {
         let mut all = Vec::new();
         while let Some(member) = members.next_entry()? {
             all.push(member);
@@ -108,7 +171,7 @@ impl<'de> Visitor<'de> for Nodes {
     }
 }
 
-fn rows(text: &str) -> PyResult<Vec<Members>> {
+fn rows(text: &str) -> PyResult<Vec<Members<'_>>> {
     let nodes: Vec<Node> = match text.trim_start().starts_with('[') {
         true => serde_json::from_str(text).map_err(said)?,
         false => {
@@ -123,17 +186,6 @@ fn rows(text: &str) -> PyResult<Vec<Members>> {
         ))),
     });
     rows.collect()
-}
-
-fn flatten(prefix: String, row: Members, cell: &mut impl FnMut(String, Value)) {
-    for (key, value) in row {
-        let name = format!("{prefix}{key}");
-        match value {
-            Node::Object(inner) => flatten(name + ".", inner, cell),
-            Node::Leaf(Value::Null) => {}
-            Node::Leaf(value) => cell(name, value),
-        }
-    }
 }
 
 /// The values of a column in the narrowest kind that holds all of them.

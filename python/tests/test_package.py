@@ -50,6 +50,15 @@ class Frames(unittest.TestCase):
         self.assertEqual(frame["b.c"].tolist(), ["x", None])
         self.assertNotEqual(frame["e"][0], frame["e"][0])
         self.assertEqual(frame["e"][1], 1.5)
+        # Rows may name their columns in any order, twice, and with escapes.
+        mixed = hps.Frame.from_json('[{"a": 1, "b": 2}, {"b": 3, "a": 4, "a": 5}, {"\\u0062": 6}]')
+        self.assertEqual(mixed["a"].tolist()[:2], [1.0, 5.0])
+        self.assertEqual(mixed["b"].tolist(), [2, 3, 6])
+        document = '{"format": "hps-x", "more": [{}], "rows": [{"n": 1}, {"n": 2}]}'
+        table = hps.Frame.from_table(document, {"hps-x": {"n": ("cycles", "A number."), "m": ("", "None.")}})
+        self.assertEqual((table.columns, table["n"].tolist(), table.units["n"]), (["n", "m"], [1, 2], "cycles"))
+        with self.assertRaisesRegex(hps.LabError, "missing field `rows`"):
+            hps.Frame.from_table('{"format": "hps-x"}', {})
         lines = hps.Frame.from_json('{"n": -1}\n{"n": 3}\n')
         self.assertEqual(lines["n"].tolist(), [-1, 3])
         with self.assertRaisesRegex(hps.LabError, "column"):
