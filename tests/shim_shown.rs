@@ -26,8 +26,6 @@ fn tagged(hps: &Hps, isa: Isa) -> String {
     };
     let status = Command::new(&compiler)
         .args(["-O2", "-static", "-pthread", "-o", &path])
-        // The simulated kernel has no events, and a thread that looks for them writes its tags later.
-        .arg("-DHPS_SHIM_NO_EVENTS")
         .args(for_isa)
         .arg(format!("-I{root}/shim/include"))
         .arg(format!("{root}/tests/guest/tagged.c"))

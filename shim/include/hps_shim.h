@@ -153,8 +153,11 @@ enum { HPS_SHIM_UNKNOWN, HPS_SHIM_OPENING, HPS_SHIM_ON, HPS_SHIM_OFF };
 HPS_SHIM_SHARED struct hps_shim_region *hps_shim_shared;
 HPS_SHIM_SHARED int hps_shim_state;
 HPS_SHIM_SHARED pthread_key_t hps_shim_key;
-/* This thread's slot, and whether it is just taking it (a signal handler may come in between). */
+/* This thread's slot, unless the thread counts events, and whether it is just taking one (a signal handler may come in
+ * between). */
 HPS_SHIM_SHARED __thread struct hps_shim_slot *hps_shim_self;
+/* The slot of a thread that counts events: it has none above, so that others do not look whether they count. */
+HPS_SHIM_SHARED __thread struct hps_shim_slot *hps_shim_counted;
 HPS_SHIM_SHARED __thread int hps_shim_taking;
 
 #define HPS_SHIM_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -177,7 +180,7 @@ HPS_SHIM_SHARED __thread const void *hps_shim_pages[HPS_SHIM_EVENTS];
 HPS_SHIM_SHARED __thread unsigned hps_shim_counting;
 #define HPS_SHIM_PAGE_BYTES 4096
 
-/* A program that defines HPS_SHIM_NO_EVENTS counts none, and writes a tag without looking whether it should. */
+/* A program that defines HPS_SHIM_NO_EVENTS counts none. */
 #if !defined HPS_SHIM_NO_EVENTS && defined SYS_perf_event_open && \
     (defined __x86_64__ || defined __aarch64__ || (defined __riscv && __riscv_xlen == 64))
 
@@ -272,13 +275,14 @@ HPS_SHIM_SLOW void hps_shim_begin_events(struct hps_shim_slot *slot) {
   errno = saved;
 }
 
-/* To be called before a tag is written. */
-HPS_SHIM_FAST void hps_shim_events(struct hps_shim_slot *slot) {
-  if (!HPS_SHIM_LIKELY(hps_shim_counting == 0)) hps_shim_write_events(slot);
+/* The slot of a thread that counts, with its counts of now; NULL for other threads. */
+HPS_SHIM_SLOW struct hps_shim_slot *hps_shim_counting_slot(void) {
+  if (hps_shim_counted) hps_shim_write_events(hps_shim_counted);
+  return hps_shim_counted;
 }
 
 #else
-HPS_SHIM_FAST void hps_shim_events(struct hps_shim_slot *slot) { (void)slot; }
+HPS_SHIM_FAST struct hps_shim_slot *hps_shim_counting_slot(void) { return NULL; }
 HPS_SHIM_FAST void hps_shim_end_events(void) {}
 HPS_SHIM_FAST void hps_shim_begin_events(struct hps_shim_slot *slot) { (void)slot; }
 #endif
@@ -286,16 +290,16 @@ HPS_SHIM_FAST void hps_shim_begin_events(struct hps_shim_slot *slot) { (void)slo
 /* Gives a slot back. */
 HPS_SHIM_SLOW void hps_shim_release(void *slot_of_thread) {
   struct hps_shim_slot *slot = (struct hps_shim_slot *)slot_of_thread;
-  hps_shim_events(slot);
+  hps_shim_counting_slot();
   hps_shim_end_events();
-  hps_shim_self = NULL;
+  hps_shim_self = hps_shim_counted = NULL;
   HPS_SHIM_PUT(slot->tag, 0);
   __atomic_store_n(&slot->live, HPS_SHIM_ENDED, __ATOMIC_RELEASE);
 }
 
 /* In a forked child: the slot is the parent's. */
 HPS_SHIM_SLOW void hps_shim_forked(void) {
-  hps_shim_self = NULL;
+  hps_shim_self = hps_shim_counted = NULL;
   hps_shim_counting = 0; /* the pages are the parent's */
   if (hps_shim_state == HPS_SHIM_ON) pthread_setspecific(hps_shim_key, NULL);
 }
@@ -367,10 +371,12 @@ HPS_SHIM_SLOW int hps_shim_open(void) {
   return expected == HPS_SHIM_ON;
 }
 
-/* Takes a slot for this thread; NULL if nobody observes or all slots are taken. */
+/* The slot of a thread that counts, or a new one for this thread; NULL if nobody observes or all slots are taken. */
 HPS_SHIM_SLOW struct hps_shim_slot *hps_shim_take(void) {
   struct hps_shim_header *header;
+  struct hps_shim_slot *counting = hps_shim_counting_slot();
   uint32_t i;
+  if (counting) return counting;
   if (hps_shim_taking || !hps_shim_open()) return NULL;
   hps_shim_taking = 1;
   header = &hps_shim_shared->header;
@@ -393,7 +399,10 @@ HPS_SHIM_SLOW struct hps_shim_slot *hps_shim_take(void) {
                                         __ATOMIC_RELAXED)) {
     }
     pthread_setspecific(hps_shim_key, slot);
-    hps_shim_self = slot;
+    if (hps_shim_counting)
+      hps_shim_counted = slot;
+    else
+      hps_shim_self = slot;
     hps_shim_taking = 0;
     return slot;
   }
@@ -402,7 +411,7 @@ HPS_SHIM_SLOW struct hps_shim_slot *hps_shim_take(void) {
   return NULL;
 }
 
-/* This thread's slot, or NULL. */
+/* This thread's slot, with its counts of now, or NULL. */
 HPS_SHIM_FAST struct hps_shim_slot *hps_shim_thread(void) {
   struct hps_shim_slot *slot = hps_shim_self;
   if (HPS_SHIM_LIKELY(slot != NULL)) return slot;
@@ -413,10 +422,7 @@ HPS_SHIM_FAST struct hps_shim_slot *hps_shim_thread(void) {
 /* Says what this thread is in from now on. */
 HPS_SHIM_FAST void hps_shim_tag(uint64_t tag) {
   struct hps_shim_slot *slot = hps_shim_thread();
-  if (HPS_SHIM_LIKELY(slot != NULL)) {
-    hps_shim_events(slot);
-    HPS_SHIM_PUT(slot->tag, tag);
-  }
+  if (HPS_SHIM_LIKELY(slot != NULL)) HPS_SHIM_PUT(slot->tag, tag);
 }
 
 /* Says what this thread is in until the matching hps_shim_pop. */
@@ -424,7 +430,6 @@ HPS_SHIM_FAST void hps_shim_push(uint64_t tag) {
   struct hps_shim_slot *slot = hps_shim_thread();
   if (HPS_SHIM_LIKELY(slot != NULL)) {
     uint64_t word = slot->depth, depth = HPS_SHIM_DEPTH(word);
-    hps_shim_events(slot);
     HPS_SHIM_NEXT(slot->depth, word + HPS_SHIM_ENTRY_MORE);
     HPS_SHIM_ORDER();
     if (HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK)) HPS_SHIM_NEXT(slot->stack[depth], tag);
@@ -439,7 +444,6 @@ HPS_SHIM_FAST void hps_shim_pop(void) {
   struct hps_shim_slot *slot = hps_shim_thread();
   if (HPS_SHIM_LIKELY(slot != NULL) && HPS_SHIM_DEPTH(slot->depth) > 0) {
     uint64_t word = slot->depth + HPS_SHIM_ENTRY_GONE, below = HPS_SHIM_DEPTH(word) - 1;
-    hps_shim_events(slot);
     HPS_SHIM_NEXT(slot->depth, word);
     HPS_SHIM_ORDER();
     HPS_SHIM_NEXT(slot->tag, below < HPS_SHIM_STACK ? slot->stack[below] : 0);
@@ -486,9 +490,10 @@ HPS_SHIM_SLOW uint64_t hps_shim_name(const char *text) {
 
 /* Gives this thread's slot back now; the next tag takes one again. */
 HPS_SHIM_SLOW void hps_shim_leave(void) {
-  if (hps_shim_self) {
+  struct hps_shim_slot *slot = hps_shim_self ? hps_shim_self : hps_shim_counted;
+  if (slot) {
     pthread_setspecific(hps_shim_key, NULL);
-    hps_shim_release(hps_shim_self);
+    hps_shim_release(slot);
   }
 }
 

@@ -85,7 +85,6 @@ HPS_SHIM_SLOW uint64_t find(const struct hps_shim_slot *slot, uint64_t function)
 
 HPS_SHIM_FAST void enter(struct hps_shim_slot *slot, uint64_t function) {
   uint64_t word = slot->depth, depth = HPS_SHIM_DEPTH(word);
-  hps_shim_events(slot);
   HPS_SHIM_NEXT(slot->depth, word + HPS_SHIM_ENTRY_MORE);
   HPS_SHIM_ORDER();
   if (!HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK)) {
@@ -97,7 +96,7 @@ HPS_SHIM_FAST void enter(struct hps_shim_slot *slot, uint64_t function) {
   HPS_SHIM_NEXT(slot->tag, function);
 }
 
-/* A thread's first entry, and every entry of a thread that nobody observes. */
+/* A thread's first entry, and every entry of a thread that counts, or that nobody observes. */
 HPS_SHIM_SLOW void enter_without_slot(uint64_t function) {
   struct hps_shim_slot *slot = hps_shim_thread();
   if (slot) enter(slot, function);
@@ -130,8 +129,7 @@ HPS_SHIM_SLOW void leave_slowly(struct hps_shim_slot *slot, uint64_t function, u
 EXPORT void __cyg_profile_func_exit(void *function, void *call_site) {
   struct hps_shim_slot *slot = hps_shim_self;
   uint64_t word, depth;
-  if (!HPS_SHIM_LIKELY(slot != NULL)) return;
-  hps_shim_events(slot);
+  if (!HPS_SHIM_LIKELY(slot != NULL) && !(slot = hps_shim_counting_slot())) return;
   word = slot->depth + HPS_SHIM_ENTRY_GONE;
   depth = HPS_SHIM_DEPTH(word);
   /* The top frame is ours; depth 0 wraps, and is not. */
