@@ -35,10 +35,8 @@ if (($# == 0)); then
     wheel "$folder/hps-stripped"
 fi
 for processor; do
-    case $processor in
-    x86_64 | aarch64) static=$processor-unknown-linux-musl target=$processor-unknown-linux-gnu ;;
-    *) static=riscv64gc-unknown-linux-gnu target=$static ;;
-    esac
+    static=$(static_triple "$processor")
+    target=${static/-musl/-gnu}
     [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
     wheel "$folder/$static/release/hps" --target "$target" --zig
 done

@@ -24,3 +24,15 @@ python_tools() {
         touch "$tools/complete"
     }
 }
+
+# Rust's name for a processor with the C library of the static file: static_triple PROCESSOR
+static_triple() {
+    case $1 in
+    x86_64 | aarch64) echo "$1-unknown-linux-musl" ;;
+    riscv64) echo riscv64gc-unknown-linux-gnu ;;
+    *)
+        echo "error: $1 is no processor that hps is built for: x86_64, aarch64 or riscv64" >&2
+        return 1
+        ;;
+    esac
+}

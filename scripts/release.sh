@@ -28,14 +28,7 @@ read -ra processors <<<"${PROCESSORS:-x86_64 aarch64 riscv64}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Rust's name for a processor with the C library of the static file.
-triple() {
-    case $1 in
-    riscv64) echo riscv64gc-unknown-linux-gnu ;;
-    *) echo "$1-unknown-linux-musl" ;;
-    esac
-}
-static() { echo "$folder/$(triple "$1")/release/hps"; }
+static() { echo "$folder/$(static_triple "$1")/release/hps"; }
 
 # Runs a program of another processor as well: on PROCESSOR COMMAND...
 on() {
@@ -66,7 +59,7 @@ binaries() {
     for processor in "${processors[@]}"; do
         manual "$processor"
         local name
-        name=hps-$version-$(triple "$processor")
+        name=hps-$version-$(static_triple "$processor")
         mkdir -p "$work/$name"
         cp -r "$(static "$processor")" "$(dirname "$(static "$processor")")"/manual/* README.md CHANGELOG.md LICENSE-* "$work/$name"
         tar -C "$work" --sort=name --owner=0 --group=0 --mtime="@$(git log -1 --format=%ct)" -czf "$out/$name.tar.gz" "$name"
@@ -82,7 +75,7 @@ wheels() {
 debian() {
     [ -x "$folder/release-tools/bin/cargo-deb" ] || cargo install --locked --quiet --root "$folder/release-tools" cargo-deb --version '^3'
     for processor in "${processors[@]}"; do
-        "$folder/release-tools/bin/cargo-deb" --no-build --no-strip --target "$(triple "$processor")" --output "$out"
+        "$folder/release-tools/bin/cargo-deb" --no-build --no-strip --target "$(static_triple "$processor")" --output "$out"
     done
 }
 

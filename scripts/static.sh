@@ -13,9 +13,9 @@ folder=$(cd "$folder" && pwd)
 source scripts/release-tools.sh
 
 for processor in "${@:-$(uname -m)}"; do
+    target=$(static_triple "$processor")
     case $processor in
     x86_64 | aarch64)
-        target=$processor-unknown-linux-musl
         python_tools "$folder"
         cat >"$folder/zig-cc-$processor" <<END
 #!/bin/sh
@@ -32,16 +32,11 @@ END
         linked=(-C link-arg=--icf=all)
         ;;
     riscv64)
-        target=riscv64gc-unknown-linux-gnu
         needs riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
         needs ld.lld lld
         export CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER=riscv64-linux-gnu-gcc
         export CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_RUSTFLAGS="-Ctarget-feature=+crt-static -Cllvm-args=-align-all-functions=6"
         linked=(-C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all)
-        ;;
-    *)
-        echo "error: $processor is no processor that hps is built for: x86_64, aarch64 or riscv64" >&2
-        exit 1
         ;;
     esac
     [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
