@@ -64,7 +64,9 @@ source scripts/debian-source.sh
 linker=CARGO_TARGET_$(tr a-z- A-Z_ <<<$target)_LINKER
 export "$linker=$cc" "${linker%LINKER}RUSTFLAGS=-C target-feature=+crt-static"
 [ -z "${RUSTFLAGS:-}" ] || export RUSTFLAGS="$RUSTFLAGS -C target-feature=+crt-static"
-tests=$(cargo test --quiet --locked --no-run --target $target -p hps-shim --test emulated --message-format=json-render-diagnostics |
+# Nothing that it runs is worth the time to optimize hps-profile.
+tests=$(cargo test --quiet --locked --no-run --target $target -p hps-shim --test emulated --message-format=json-render-diagnostics \
+    --config 'profile.dev.package.hps-profile.opt-level=0' |
     sed -n 's/.*"executable":"\([^"]*emulated-[^"]*\)".*/\1/p' | tail -1)
 
 # A first file system of two programs and a script.

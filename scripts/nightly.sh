@@ -20,6 +20,7 @@ part "litmus tests" env HPS_LITMUS_TESTS=2000 cargo test --locked --test all lit
 part "threaded programs" scripts/threaded-programs.sh "$hps"
 part "readers of exports" scripts/check-formats.sh "$hps"
 part "checkpoints of all guest programs" scripts/check-checkpoints.sh "$hps"
+part "host instructions" "$hps" dev bench --counts --compare workloads/host-instructions.json
 part "the book" scripts/build-book.sh
 if command -v chromium >/dev/null; then
     part "the page in browsers" scripts/test-teach-page.sh "$hps"

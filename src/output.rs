@@ -296,7 +296,7 @@ mod tests {
     use clap::CommandFactory;
 
     /// Options and arguments that name what a command reads, by the words of the command and their names.
-    const INPUTS: [&str; 19] = [
+    const INPUTS: [&str; 18] = [
         "from_checkpoint",
         "regions",
         "root",
@@ -304,7 +304,6 @@ mod tests {
         "spec",
         "suite",
         "compare",
-        "counted_by",
         "from",
         "copy",
         "costs",

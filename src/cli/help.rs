@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// Options that `-h` leaves to `--help`.
-const RARE: [&str; 69] = [
+const RARE: [&str; 68] = [
     // Slices.
     "slice_length",
     "slice_warm",
@@ -78,7 +78,6 @@ const RARE: [&str; 69] = [
     "costs",
     "chips",
     "orders",
-    "counted_by",
     "observed_on",
     "observed_instructions",
     "simulated_instrumented",

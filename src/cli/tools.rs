@@ -199,10 +199,6 @@ pub struct BenchArgs {
     /// Fail if a count is more than 5% above the one in this file, which --counts --json=FILE wrote
     #[arg(long, value_name = "FILE.json", requires = "counts")]
     pub compare: Option<PathBuf>,
-    /// Count this build of hps-counted (cargo build --release -p hps-lab), which holds the loops alone, instead of this
-    /// command itself
-    #[arg(long, value_name = "FILE", requires = "counts")]
-    pub counted_by: Option<PathBuf>,
     /// The run that is counted
     #[arg(long, hide = true, value_enum, requires = "counted_instructions")]
     pub counted_mode: Option<Mode>,

@@ -1,8 +1,6 @@
 //! The pairs of an editor and a probe whose loops are compiled here.
 //!
-//! Loops take most of the time of a build. Unit tests run none and compile none, and `hps-counted` needs those only that
-//! are counted: a build of it without the feature `loops` compiles no others. In place of what is not compiled stand
-//! functions that panic.
+//! Loops take most of the time of a build. Unit tests run none and compile none: functions that panic stand in their place.
 
 use hps_dcpi::collect as dcpi;
 use hps_dise::DiseEngine;
@@ -29,58 +27,42 @@ attach! {
     StagesProbe: FunctionStacks, (KanataLog, FunctionStacks), dcpi::Observer;
 }
 
-/// The pairs that [`counted`](crate::counted) runs.
-macro_rules! counted_pairs {
-    ($functional:ident, $timed:ident, $sampled:ident) => {
-        $functional! { NoEditor: NoProbe, GridProbe<true> }
-        $timed! { NoEditor: NoProbe }
-        $sampled!(NoEditor);
-    };
-}
-
-/// All pairs that [`counted`](crate::counted) does not run.
-macro_rules! other_pairs {
+/// All pairs.
+macro_rules! pairs {
     ($functional:ident, $timed:ident, $sampled:ident) => {
         $functional! {
-            NoEditor: GridProbe<false>, PhasedGrid<false>, PhasedGrid<true>, (GridProbe<true>, UniqueAddresses);
-            NoEditor: Warm;
+            NoEditor: NoProbe, GridProbe<true>, GridProbe<false>, PhasedGrid<false>, PhasedGrid<true>;
+            NoEditor: (GridProbe<true>, UniqueAddresses), Warm;
             DiseEngine: NoProbe;
             SoftwareEditor: NoProbe;
         }
         $timed! {
-            NoEditor: CyclesProbe, StagesProbe;
+            NoEditor: NoProbe, CyclesProbe, StagesProbe;
             DiseEngine: NoProbe, CyclesProbe, StagesProbe;
             SoftwareEditor: NoProbe, CyclesProbe;
             Interruptible<NoEditor>: CyclesProbe;
             Interruptible<DiseEngine>: CyclesProbe;
         }
-        $sampled!(DiseEngine, SoftwareEditor);
+        $sampled!(NoEditor, DiseEngine, SoftwareEditor);
     };
 }
 
 #[cfg(not(test))]
-counted_pairs!(functional_loops, timed_loops, sampled_loops);
-#[cfg(all(not(test), feature = "loops"))]
-other_pairs!(functional_loops, timed_loops, sampled_loops);
+pairs!(functional_loops, timed_loops, sampled_loops);
+#[cfg(test)]
+pairs!(no_functional_loops, no_timed_loops, no_sampled_loops);
 
 #[cfg(test)]
-counted_pairs!(no_functional_loops, no_timed_loops, no_sampled_loops);
-#[cfg(any(test, not(feature = "loops")))]
-other_pairs!(no_functional_loops, no_timed_loops, no_sampled_loops);
-
-#[cfg(any(test, not(feature = "loops")))]
 use absent::{no_functional_loops, no_sampled_loops, no_timed_loops};
 
-#[cfg(any(test, not(feature = "loops")))]
+#[cfg(test)]
 mod absent {
     //! Loops that are not compiled.
 
     /// Takes the place of a loop.
     #[cold]
     pub(super) fn absent() -> ! {
-        panic!(
-            "this build of hps-lab has no such loop: unit tests have none, others need its feature `loops`"
-        )
+        panic!("unit tests of hps-lab have no loops")
     }
 
     macro_rules! no_functional_loops {

@@ -45,12 +45,41 @@ const MODES: [(Mode, [u64; 2]); 6] = [
 struct Counts {
     /// Version of the lab.
     version: String,
+    /// Build that was counted.
+    #[serde(default)]
+    build: Build,
     /// Machine of the timed modes.
     machine: String,
     /// Input size.
     size: String,
     /// Counts of each program.
     programs: Vec<Row>,
+}
+
+/// How the loops are compiled. Counts of different builds say nothing about each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Build {
+    /// As for users. Older records, which name no build, are of this one.
+    #[default]
+    Release,
+    /// As for tests: less optimized, and with assertions.
+    Test,
+}
+
+impl Build {
+    /// That of this command.
+    const OWN: Build = match cfg!(debug_assertions) {
+        true => Build::Test,
+        false => Build::Release,
+    };
+
+    fn name(self) -> &'static str {
+        match self {
+            Build::Release => "release",
+            Build::Test => "test",
+        }
+    }
 }
 
 /// Host instructions for each instruction of one program.
@@ -120,9 +149,6 @@ pub fn counted_run(args: &BenchArgs, mode: Mode, instructions: u64) -> anyhow::R
 
 /// Runs the command; the result is the exit code.
 pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
-    if cfg!(debug_assertions) && args.counted_by.is_none() {
-        bail!("counts of a debug build say nothing; build with --release, or give --counted-by");
-    }
     let Some(valgrind) = host::find(&["valgrind"]) else {
         bail!("valgrind was not found; it counts the instructions (Debian package: valgrind)");
     };
@@ -130,6 +156,15 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
     let machine = MachineConfig::load(&args.machine)?;
     let is_driven = CoreKind::Instruction.check(&machine).is_ok();
     let recorded = args.compare.as_deref().map(read).transpose()?;
+    if let Some(recorded) = &recorded
+        && recorded.build != Build::OWN
+    {
+        bail!(
+            "the record is of a {} build, and this is a {} build; workloads/ has a record of each",
+            recorded.build.name(),
+            Build::OWN.name()
+        );
+    }
     let json = args.json.open()?;
     let bar = progress::bar((programs.len() * MODES.len()) as u64, "counts");
     let rows: anyhow::Result<Vec<Row>> = programs
@@ -161,6 +196,7 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
     bar.finish_and_clear();
     let counts = Counts {
         version: env!("CARGO_PKG_VERSION").to_string(),
+        build: Build::OWN,
         machine: args.machine.clone(),
         size: workload_size(args.size).arg().to_string(),
         programs: rows?,
@@ -239,24 +275,14 @@ fn counted(
     let size = workload_size(args.size).arg();
     let mut command = Command::new(valgrind);
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    match &args.counted_by {
-        Some(other) => {
-            command
-                .arg(other)
-                .args([workload.name, isa.name(), size, &args.machine]);
-            command.args([name_of(mode), &instructions.to_string()]);
-        }
-        None => {
-            let own = std::env::current_exe().context("this command's own file is not known")?;
-            command
-                .arg(own)
-                .args(["dev", "bench", "--program", workload.name])
-                .args(["--isa", isa.name()])
-                .args(["--machine", &args.machine, "--size", size])
-                .args(["--counted-mode", name_of(mode)])
-                .args(["--counted-instructions", &instructions.to_string()]);
-        }
-    }
+    let own = std::env::current_exe().context("this command's own file is not known")?;
+    command
+        .arg(own)
+        .args(["dev", "bench", "--program", workload.name])
+        .args(["--isa", isa.name()])
+        .args(["--machine", &args.machine, "--size", size])
+        .args(["--counted-mode", name_of(mode)])
+        .args(["--counted-instructions", &instructions.to_string()]);
     let output = command
         .stdin(Stdio::null())
         .output()
@@ -375,7 +401,7 @@ impl Counts {
 }
 
 /// Format of counts of host instructions.
-const FORMAT: Format = Format::new("hps-bench-counts", 1);
+const FORMAT: Format = Format::new("hps-bench-counts", 2);
 
 /// What the command writes as JSON.
 pub fn described() -> Described {
@@ -389,6 +415,7 @@ mod tests {
     fn counts(timed: f64) -> Counts {
         Counts {
             version: String::new(),
+            build: Build::Test,
             machine: "tiny-2wide".to_string(),
             size: "small".to_string(),
             programs: vec![Row {
