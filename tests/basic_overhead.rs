@@ -114,7 +114,7 @@ fn the_framework_costs_no_cycle() {
 
 #[test]
 fn nor_in_whole_runs_at_any_frequency() {
-    let points = [
+    let points = vec![
         (
             ("minicc", Isa::Riscv64),
             SamplePoint {
@@ -125,7 +125,7 @@ fn nor_in_whole_runs_at_any_frequency() {
         (("ray", Isa::Riscv64), SamplePoint::EXHAUSTIVE),
         (("parse", Isa::Alpha), SamplePoint::EXHAUSTIVE),
     ];
-    in_parallel(&points, |&((name, isa), point)| {
+    in_parallel(&every_by_day(3, points), |&((name, isa), point)| {
         let subject = (find(name), isa);
         let (mut without, mut with) = (
             plain(subject),
