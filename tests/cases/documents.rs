@@ -185,7 +185,7 @@ const COMMANDS: [(&[&str], &str); 34] = [
     ),
     (&["shim", "simulate", "--json", "hi"], "hps-shim-simulation"),
     (
-        &["collect", "--json", "--kind", "data-stream", "looped"],
+        &["collect", "--json", "--kind", "data-stream", "streams"],
         "hps-collected",
     ),
     (&["doctor", "--json"], "hps-doctor"),
@@ -231,6 +231,12 @@ fn prepared() -> Hps {
         0xfe02_9ce3, // bnez t0, the load
     ];
     hps.program("looped", &[looped.to_vec(), exit_with(0)].concat());
+    // ld t2, -8(sp); ld t2, -16(sp); and ten more
+    let loads = (1..=12_u32).map(|n| (n * 8).wrapping_neg() << 20 | 0x13383);
+    let mut streams = vec![0x7d00_0293]; // li t0, 2000
+    streams.extend(loads);
+    streams.extend([0xfff2_8293, 0xfc02_96e3]); // addi t0, t0, -1; bnez t0, the first load
+    hps.program("streams", &[streams, exit_with(0)].concat());
     let sweep = "(programs: [], own_programs: [(path: \"hi\")], profiles: [method], bursts: [1], one_in: [10])";
     fs::create_dir(hps.path("root")).expect("made");
     // Raw samples without counters: begin, end, thread, tag.
