@@ -13,7 +13,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Cause;
 use hps_teach::Session;
 use hps_teach::protocol::{
-    HpsOrder, ProfileOrder, ProfilerOrder, ProgramChoice, Request, Setup, TextFile, Wanted,
+    Edit, HpsOrder, ProfileOrder, ProfilerOrder, ProgramChoice, Request, Setup, TextFile, Wanted,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -169,6 +169,7 @@ fn setup(program: ProgramChoice, machine: &str, limit: u64) -> Setup {
         productions: Vec::new(),
         params: BTreeMap::new(),
         limit,
+        edits: Vec::new(),
     }
 }
 
@@ -264,6 +265,7 @@ fn questions() -> Vec<Request> {
         let program = ProgramChoice::Assembly {
             isa: "riscv64".to_owned(),
             text: include_str!("../web/examples/4-two-threads.s").to_owned(),
+            c: None,
         };
         all.push(Request::Run {
             setup: setup(program, machine, 10_000),
@@ -283,18 +285,27 @@ fn questions() -> Vec<Request> {
             });
         }
     }
+    all.push(Request::Coherence { line: None });
     let text = "_start: li t0, 64\nloop: addi t0, t0, -1\n bnez t0, loop\n li a7, 93\n ecall\n";
     for (text, keys) in [(text, ""), ("bogus", ""), (text, "0")] {
         let program = ProgramChoice::Assembly {
             isa: "riscv64".to_owned(),
             text: text.to_owned(),
+            c: None,
         };
         let mut one = setup(program, "hps-4wide", 1000);
         if !keys.is_empty() {
             one.keys.insert("window.rob_entries".into(), keys.into());
         }
+        one.edits = vec![Edit {
+            instructions: 33,
+            place: "t0".to_owned(),
+            bytes: "0900000000000000".to_owned(),
+        }];
         all.push(Request::Run { setup: one });
+        all.push(Request::State { cycle: 40 });
     }
+    all.push(Request::Compile { c: String::new() });
     all
 }
 
