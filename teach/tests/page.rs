@@ -341,12 +341,12 @@ fn the_page_s_simulator_answers_as_the_native_one() {
 }
 
 /// Names in answers that no list of the simulator has: stages of slots, states, uses of cycles, levels, results of
-/// matches, resources that bound a loop.
+/// matches, resources that bound a loop, who decides requests for lines.
 const NAMES: &str = "front, waiting, reading, executing, memory, data, done, computing, stalled, flushed, drained, \
     not running, fill, misprediction, serialization, trap, interrupt, l1, l2, l3, core, level 2, level 3, page tables, \
     another core, wins, loses, control only, not now, fetch groups, fetch width, decode width, dispatch width, issue width, \
     commit width, mispredictions, instruction cache misses, level 1 data ports, level 1 misses on their way, \
-    level 2 misses on their way, memory bus, chain of results, chain of results with store forwarding";
+    level 2 misses on their way, memory bus, chain of results, chain of results with store forwarding, directory, bus";
 
 /// All words of the simulator that the page puts into its language.
 fn words_of_the_simulator() -> Vec<String> {
@@ -381,10 +381,15 @@ fn words_of_the_simulator() -> Vec<String> {
     let program = ProgramChoice::Assembly {
         isa: "riscv64".to_owned(),
         text: "li a7, 93\necall\n".to_owned(),
+        c: None,
     };
-    ask(&Request::Run {
-        setup: setup(program, "smt-2", 100),
-    });
+    // What a page says where no lines are shared.
+    for machine in ["cmp-4", "smt-2"] {
+        ask(&Request::Run {
+            setup: setup(program.clone(), machine, 100),
+        });
+        take(&ask(&Request::Coherence { line: None })["missing"]);
+    }
     take(&ask(&Request::State { cycle: 0 })["missing"]);
     let order = ProfileOrder {
         level: "function".to_owned(),

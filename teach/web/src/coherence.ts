@@ -2,29 +2,35 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h, labelled } from "./dom";
+import { t, word } from "./language";
 import type { CoherenceView, Message } from "./types";
 
 /** Messages that the list shows before and behind the one that is looked at. */
 const AROUND = 5;
 
 const KINDS: Record<string, string> = {
-  request: "request",
-  invalidation: "invalidation",
-  forward: "forward",
-  acknowledgement: "acknowledgement",
-  data: "data",
-  right: "right to write",
-  write_back: "write back",
-  change: "first write",
-  drop: "dropped",
+  request: t("request"),
+  invalidation: t("invalidation"),
+  forward: t("forward"),
+  acknowledgement: t("acknowledgement"),
+  data: t("data arrive"),
+  right: t("right to write"),
+  write_back: t("write back"),
+  change: t("first write"),
+  drop: t("dropped"),
 };
 
 const STATES: Record<string, string> = {
-  M: "modified: it has written the line, and nobody else has it",
-  E: "exclusive: it alone has the line, unchanged",
-  S: "shared: it may read the line",
-  I: "invalid: it does not have the line",
+  M: t("modified: it has written the line, and nobody else has it"),
+  E: t("exclusive: it alone has the line, unchanged"),
+  S: t("shared: it may read the line"),
+  I: t("invalid: it does not have the line"),
 };
+
+const nameOf = (core: number): string => t("core {n}", { n: core });
+
+/** Who sends or receives a message. */
+const party = (name: string): string => (name.startsWith("core ") ? nameOf(Number(name.slice(5))) : word(name));
 
 export class CoherencePanel {
   readonly element = h("details", { class: "coherence block-coherence", hidden: true });
@@ -37,7 +43,7 @@ export class CoherencePanel {
   private runs = 0;
 
   constructor(private readonly app: App) {
-    this.element.append(h("summary", {}, "Coherence, message by message"), this.body);
+    this.element.append(h("summary", {}, t("Coherence, message by message")), this.body);
     this.element.addEventListener("toggle", () => {
       const { linked } = app;
       if (this.element.open === (linked.line !== "")) return;
@@ -119,39 +125,39 @@ export class CoherencePanel {
 
   private show(view: CoherenceView): void {
     if (view.missing) {
-      fill(this.body, h("p", {}, view.missing));
+      fill(this.body, h("p", {}, t(view.missing)));
       return;
     }
     this.follow(view);
     const { messages, lines } = view;
     const now = messages[this.at];
     const options: [string, string][] = [
-      ["all", `all lines that several cores ask for (${lines.length})`],
-      ...lines.map(({ address, place, messages }): [string, string] => [address, `${address} ${place}: ${grouped(messages)} messages`]),
+      ["all", t("all lines that several cores ask for ({n})", { n: lines.length })],
+      ...lines.map(({ address, place, messages }): [string, string] => [address, t("{address} {place}: {n} message|{address} {place}: {n} messages", { address, place, n: grouped(messages) })]),
     ];
     const button = (text: string, by: number, about: string): HTMLElement =>
       h("button", { type: "button", "aria-label": about, title: about, disabled: messages[this.at + by] === undefined, onclick: () => void this.step(by) }, text);
     const focused = this.body.contains(document.activeElement) ? document.activeElement!.getAttribute("aria-label") : null;
-    const left = view.left_out > 0 ? `; ${grouped(view.left_out)} more are left out` : "";
+    const left = view.left_out > 0 ? `; ${t("{n} more are left out", { n: grouped(view.left_out) })}` : "";
     fill(
       this.body,
       h(
         "div",
         { class: "bar" },
         labelled(
-          "Line",
+          t("Line"),
           choice(options, this.app.linked.line, (line) => {
             this.app.linked.line = line;
             this.app.tell("selected");
           }),
         ),
-        h("span", { class: "joined" }, button("◂ Message", -1, "To the message before"), button("Message ▸", 1, "To the next message")),
-        h("span", { class: "faint", role: "status" }, `message ${grouped(this.at + 1)} of ${grouped(messages.length)}${left}`),
+        h("span", { class: "joined" }, button(t("◂ Message"), -1, t("To the message before")), button(t("Message ▸"), 1, t("To the next message"))),
+        h("span", { class: "faint", role: "status" }, `${t("message {n} of {all}", { n: grouped(this.at + 1), all: grouped(messages.length) })}${left}`),
       ),
-      now ? this.picture(view, now) : h("p", {}, "No message up to this cycle."),
-      now ? h("p", { class: "message-said", "aria-live": "polite" }, h("b", {}, `Cycle ${grouped(now.cycle)}, ${KINDS[now.kind] ?? now.kind}, line ${now.line}: `), now.text, ".") : null,
+      now ? this.picture(view, now) : h("p", {}, t("No message up to this cycle.")),
+      now ? h("p", { class: "message-said", "aria-live": "polite" }, h("b", {}, t("Cycle {cycle}, {kind}, line {line}:", { cycle: grouped(now.cycle), kind: KINDS[now.kind] ?? now.kind, line: now.line })), " ", h("span", { lang: "en" }, now.text, ".")) : null,
       this.list(view),
-      h("p", { class: "faint" }, `${view.protocol === "directory" ? "A directory knows who has each line." : "All cores snoop on one bus."} The model decides a request at once; its parts have the cycles that it gives them. `, Object.entries(STATES).map(([letter, says]) => `${letter}, ${says}. `)),
+      h("p", { class: "faint" }, `${t(view.protocol === "directory" ? "A directory knows who has each line." : "All cores snoop on one bus.")} ${t("The model decides a request at once; its parts have the cycles that it gives them.")} `, Object.entries(STATES).map(([letter, says]) => `${letter}, ${says}. `)),
     );
     const same = focused && this.body.querySelector<HTMLElement>(`[aria-label="${focused}"]`);
     if (same) same.focus({ preventScroll: true });
@@ -169,7 +175,7 @@ export class CoherencePanel {
       const [was, is] = [now.before[core], now.after[core]];
       const state = core < 0 ? "" : was === is ? `: ${is}` : `: ${was} → ${is}`;
       const classes = [name === now.from || name === now.to ? "ends" : "", was !== is ? "changed" : "", core >= 0 && is !== "I" ? "holds" : ""].filter(Boolean).join(" ");
-      return `<g class="${classes}"><rect x="${x - 66}" y="${y - 18}" width="132" height="36" rx="5"/><text x="${x}" y="${y + 5}" text-anchor="middle">${name}${state}</text></g>`;
+      return `<g class="${classes}"><rect x="${x - 66}" y="${y - 18}" width="132" height="36" rx="5"/><text x="${x}" y="${y + 5}" text-anchor="middle">${party(name)}${state}</text></g>`;
     };
     const [from, to] = [place.get(now.from), place.get(now.to)];
     const bend = from && to && from[1] === to[1] ? 40 : 0;
@@ -178,7 +184,7 @@ export class CoherencePanel {
       from && to && now.from !== now.to
         ? `<path class="way" marker-end="url(#message-tip)" d="M${from[0]} ${end(from, to)} Q${(from[0] + to[0]) / 2} ${(end(from, to) + end(to, from)) / 2 + bend} ${to[0]} ${end(to, from)}"/>`
         : "";
-    const picture = h("div", { class: "messages-picture", tabIndex: 0, role: "img", "aria-label": `${now.from} to ${now.to}: ${KINDS[now.kind] ?? now.kind}. States of the line before: ${now.before}, behind: ${now.after}` });
+    const picture = h("div", { class: "messages-picture", tabIndex: 0, role: "img", "aria-label": t("{from} to {to}: {kind}. States of the line before: {before}, behind: {after}", { from: party(now.from), to: party(now.to), kind: KINDS[now.kind] ?? now.kind, before: now.before, after: now.after }) });
     picture.innerHTML = `<svg viewBox="0 0 ${width} 172" aria-hidden="true"><defs><marker id="message-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>${[...place].map(box).join("")}${arrow}</svg>`;
     return picture;
   }
@@ -193,11 +199,11 @@ export class CoherencePanel {
       });
     return h(
       "div",
-      { class: "wide", tabIndex: 0, role: "region", "aria-label": "Messages around this one" },
+      { class: "wide", tabIndex: 0, role: "region", "aria-label": t("Messages around this one") },
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, ["cycle", "message", "from", "to", "line", ...Array.from({ length: cores }, (_, core) => `core ${core}`)].map((name) => h("th", { scope: "col" }, name)))),
+        h("thead", {}, h("tr", {}, [t("cycle"), t("message"), t("from"), t("to"), t("line"), ...Array.from({ length: cores }, (_, core) => nameOf(core))].map((name) => h("th", { scope: "col" }, name)))),
         h(
           "tbody",
           {},
@@ -208,14 +214,14 @@ export class CoherencePanel {
               h(
                 "th",
                 { scope: "row" },
-                h("button", { type: "button", class: "link", "aria-label": `Cycle ${grouped(message.cycle)}, message ${first + at + 1}`, onclick: () => {
+                h("button", { type: "button", class: "link", "aria-label": t("Cycle {cycle}, message {n}", { cycle: grouped(message.cycle), n: first + at + 1 }), onclick: () => {
                   this.at = first + at;
                   void this.goTo(message);
                 } }, grouped(message.cycle)),
               ),
               h("td", {}, KINDS[message.kind] ?? message.kind),
-              h("td", {}, message.from),
-              h("td", {}, message.to),
+              h("td", {}, party(message.from)),
+              h("td", {}, party(message.to)),
               h("td", {}, h("code", {}, message.line)),
               states(message),
             ),

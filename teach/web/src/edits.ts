@@ -2,16 +2,17 @@
 
 import type { App } from "./app";
 import { grouped, h } from "./dom";
+import { pieces, t } from "./language";
 import type { Edit } from "./types";
 
 /** The bytes of a number as it is written, `-5`, `0x1f` or `12`, the lowest first; why it has none otherwise. */
 export function bytesOf(text: string, bytes: number): { bytes: string } | { why: string } {
   const written = text.trim().replaceAll("_", "");
-  if (!/^-?(0x[0-9a-f]+|\d+)$/i.test(written)) return { why: "Write a number: 12, -5 or 0x1f." };
+  if (!/^-?(0x[0-9a-f]+|\d+)$/i.test(written)) return { why: t("Write a number: 12, -5 or 0x1f.") };
   const size = BigInt(8 * bytes);
   const positive = BigInt(written.replace("-", ""));
   const value = written.startsWith("-") ? -positive : positive;
-  if (value >= 1n << size || value < -(1n << (size - 1n))) return { why: `This does not fit into ${bytes} ${bytes === 1 ? "byte" : "bytes"}.` };
+  if (value >= 1n << size || value < -(1n << (size - 1n))) return { why: t("This does not fit into {n} byte.|This does not fit into {n} bytes.", { n: bytes }) };
   const digits = BigInt.asUintN(Number(size), value).toString(16).padStart(2 * bytes, "0");
   return { bytes: (digits.match(/../g) ?? []).reverse().join("") };
 }
@@ -24,7 +25,7 @@ export function edit(app: App, place: string, text: string, size: number): strin
   const found = bytesOf(text, size);
   if ("why" in found) return found.why;
   const { stateView } = app;
-  if (!stateView) return "The registers of this cycle have not arrived yet.";
+  if (!stateView) return t("The registers of this cycle have not arrived yet.");
   const { setup } = app.linked;
   const one: Edit = { instructions: stateView.instructions, place, bytes: found.bytes };
   setup.edits = [...setup.edits.filter((other) => other.instructions !== one.instructions || other.place !== place), one];
@@ -50,7 +51,7 @@ export function editList(app: App): HTMLElement | null {
   if (edits.length === 0) return null;
   return h(
     "ul",
-    { class: "edits", "aria-label": "Edits" },
+    { class: "edits", "aria-label": t("Edits") },
     edits.map((one, at) => {
       const cycle = app.summary?.edited[at] ?? null;
       const what = `${one.place} = ${valueOf(one)}`;
@@ -59,20 +60,20 @@ export function editList(app: App): HTMLElement | null {
         {},
         h("code", {}, what),
         cycle === null
-          ? ` behind ${grouped(one.instructions)} instructions${app.summary ? ", which the run does not reach" : ""} `
-          : [" in ", h("button", { type: "button", class: "link", onclick: () => void app.go(cycle) }, `cycle ${grouped(cycle)}`), " "],
+          ? ` ${t(app.summary ? "behind {n} instructions, which the run does not reach" : "behind {n} instructions", { n: grouped(one.instructions) })} `
+          : [" ", pieces("in {cycle}", { cycle: h("button", { type: "button", class: "link", onclick: () => void app.go(cycle) }, t("cycle {cycle}", { cycle: grouped(cycle) })) }), " "],
         h(
           "button",
           {
             type: "button",
             class: "small",
-            "aria-label": `Take back ${what}`,
+            "aria-label": t("Take back {what}", { what }),
             onclick: () => {
               edits.splice(at, 1);
               again(app);
             },
           },
-          "Take back",
+          t("Take back"),
         ),
       );
     }),
@@ -81,7 +82,7 @@ export function editList(app: App): HTMLElement | null {
 
 /** A number that can be edited: by a double click, or by Enter. */
 export function cell(text: string, about: string, from: string, set: (text: string) => string | undefined): HTMLElement {
-  const element: HTMLElement = h("span", { class: "cell", role: "button", tabIndex: -1, title: "Double click or Enter: edit", "aria-label": `${about}: ${text.trim()}. Edit` }, text);
+  const element: HTMLElement = h("span", { class: "cell", role: "button", tabIndex: -1, title: t("Double click or Enter: edit"), "aria-label": t("{about}: {value}. Edit", { about, value: text.trim() }) }, text);
   const begin = (): void => inPlace(element, about, from, set);
   element.addEventListener("dblclick", begin);
   element.addEventListener("keydown", (event) => {

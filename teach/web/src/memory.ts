@@ -110,7 +110,7 @@ export class MemoryPanel {
           ? text.padStart(width)
           : cell(text.padStart(width), place, size === 1 ? `0x${text}` : text, (written) => edit(this.app, place, written, size));
         const at = editedAt(this.app, place);
-        lines.push(same && at === undefined ? said : h("mark", { title: at === undefined ? undefined : `edited in cycle ${at}` }, said), " ");
+        lines.push(same && at === undefined ? said : h("mark", { title: at === undefined ? undefined : t("edited in cycle {cycle}", { cycle: at }) }, said), " ");
       }
       lines.push(size === 1 ? ` ${this.bytes.slice(at, at + 16).map(printable).join("")}\n` : "\n");
     }

@@ -156,10 +156,10 @@ export class SetupPanel {
       }
     });
     this.editor.breaks((line) => this.toggleLine(line));
-    this.cEditor = new Editor("", "Program in C", (text) => this.draftC(text), () => void this.compile());
+    this.cEditor = new Editor("", t("Program in C"), (text) => this.draftC(text), () => void this.compile());
     this.cEditor.breaks((line) => this.linesOf(line).slice(0, 1).forEach((own) => this.toggleLine(own)));
     this.cEditor.enters((line) => this.editor.choose(this.linesOf(line)));
-    const compile = h("button", { type: "button", class: "primary", title: "Ctrl+Enter", onclick: () => void this.compile() }, "Compile");
+    const compile = h("button", { type: "button", class: "primary", title: t("Ctrl+Enter"), onclick: () => void this.compile() }, t("Compile"));
     this.cBox = h("div", { class: "c-editor" }, h("div", { class: "bar" }, compile, this.cState), this.cEditor.element);
     app.listen((change) => {
       if (change === "run") fill(this.diagram, app.summary ? machineDiagram(app.summary, app.linked.setup.keys) : null);
@@ -206,7 +206,7 @@ export class SetupPanel {
   }
 
   private tellC(): void {
-    this.cState.textContent = this.app.linked.c === null ? "compiled" : "changed: Compile, or Ctrl+Enter";
+    this.cState.textContent = this.app.linked.c === null ? t("compiled") : t("changed: Compile, or Ctrl+Enter");
   }
 
   /** Compiles what stands in the editor of C, and runs it. */
@@ -366,7 +366,7 @@ export class SetupPanel {
       const c = program.c ?? EXAMPLES[example]?.c;
       this.editor.text = program.text;
       this.c.show(compiles ? undefined : c, program.text);
-      const beside = c === undefined ? null : compiles ? this.cBox : h("div", {}, this.c.element, h("p", { class: "faint" }, "A page in a browser alone has no compiler: hps teach --serve 8000 serves one in which C is written."));
+      const beside = c === undefined ? null : compiles ? this.cBox : h("div", {}, this.c.element, h("p", { class: "faint" }, t("A page in a browser alone has no compiler: hps teach --serve 8000 serves one in which C is written.")));
       fill(this.source, h("div", { class: beside ? "beside-c" : "" }, beside, this.editor.element));
       if (c !== undefined && compiles) {
         const draft = this.app.linked.c;

@@ -539,7 +539,7 @@ export class Timeline {
     for (const [cycle, all] of places) {
       const begin = x(cycle + 1);
       if (begin < label || begin > width) continue;
-      const text = `✎ ${all.length > 3 ? `${all.length} edits` : all.join(", ")}`;
+      const text = `✎ ${all.length > 3 ? t("{n} edits", { n: all.length }) : all.join(", ")}`;
       pen.fillStyle = color("--accent");
       pen.fillRect(begin - 2, ROW, 2, height);
       pen.fillRect(begin, height - ROW, text.length * 7.25 + 8, ROW);

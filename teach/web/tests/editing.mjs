@@ -234,7 +234,7 @@ export const editing = {
       assert.ok(label.endsWith(`behind: ${after}`), `${label} and ${after}`);
       assert.ok([...after].filter((state) => "ME".includes(state)).length <= 1, after);
     }
-    for (const kind of ["request", "forward", "data"]) assert.ok(seen.has(kind), `${kind} among ${[...seen]}`);
+    for (const kind of ["request", "forward", "data arrive"]) assert.ok(seen.has(kind), `${kind} among ${[...seen]}`);
     const before = await app(page, "app.linked.cycle");
     await page.getByRole("button", { name: "To the message before" }).click();
     await idle(page);

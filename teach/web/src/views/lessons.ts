@@ -126,7 +126,6 @@ export class LessonsView {
     setup.productions = [];
     setup.params = {};
     setup.edits = [];
-    linked.c = null;
     for (const one of lesson.steps.slice(0, step + 1)) this.take(lesson, one);
     this.given = { program: JSON.stringify(setup.program), machine: JSON.stringify([setup.machine, setup.keys]) };
   }
@@ -136,6 +135,7 @@ export class LessonsView {
     const { linked } = this.app;
     const { setup } = linked;
     this.bring(lesson, step);
+    linked.c = null;
     // The editor has the lesson's productions; without any it keeps what was written there.
     linked.productions = setup.productions[0]?.text ?? linked.productions;
     const show = lesson.steps[step]!.show;

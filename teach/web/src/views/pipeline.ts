@@ -317,7 +317,7 @@ export class PipelineView {
       "div",
       { class: changed ? "changed" : "" },
       h("span", {}, name),
-      at === undefined ? null : h("small", { title: `edited in cycle ${at}` }, `✎ ${at}`),
+      at === undefined ? null : h("small", { title: t("edited in cycle {cycle}", { cycle: at }) }, `✎ ${at}`),
       isZero ? h("code", {}, value) : h("code", {}, cell(value, name, value, (text) => edit(this.app, name, text, 8))),
     );
   }
