@@ -67,6 +67,12 @@ pub enum LabError {
         /// The mistake.
         message: String,
     },
+    /// Memory that is edited is not mapped.
+    #[error("memory that is edited behind instruction {position} is not mapped there")]
+    NotEdited {
+        /// Instructions of the program before the edit.
+        position: u64,
+    },
     /// A program of the project has no image for an instruction set.
     #[error("{name}: there is no image of it for {isa}")]
     NoImage {

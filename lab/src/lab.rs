@@ -12,6 +12,7 @@ use hps_sim_core::process::{Process, ProcessConfig};
 use hps_sim_core::symbols::CodeLog;
 use hps_workloads::{Size, Workload};
 
+use crate::edit::PlacedEdit;
 use crate::error::LabError;
 use crate::guest::{GuestLimits, GuestOptions};
 use crate::install::{Install, Installer};
@@ -35,6 +36,7 @@ pub struct Lab<'a, M = Functional, I = NoEditor, P = NoProbe> {
     pub(crate) warn: Option<fn(&str)>,
     pub(crate) names_contention: bool,
     pub(crate) parts: Option<Parts>,
+    pub(crate) edits: Vec<PlacedEdit>,
 }
 
 /// A run in parts, between which somebody is asked whether it goes on.
@@ -121,6 +123,7 @@ impl<'a> Lab<'a> {
             warn: None,
             names_contention: false,
             parts: None,
+            edits: Vec::new(),
         }
     }
 }
@@ -206,6 +209,14 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         self
     }
 
+    /// Makes these edits of the program's state on the way, in a run by `run` on one context that is not in parts. They
+    /// stand in the order of their positions.
+    #[must_use]
+    pub fn with_edits(mut self, edits: Vec<PlacedEdit>) -> Self {
+        self.edits = edits;
+        self
+    }
+
     /// Passes warnings of the operating system layer to `warn` as they come.
     #[must_use]
     pub fn warnings_to(mut self, warn: fn(&str)) -> Self {
@@ -264,6 +275,7 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
             warn: self.warn,
             names_contention: self.names_contention,
             parts: self.parts,
+            edits: self.edits,
         }
     }
 

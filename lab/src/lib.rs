@@ -8,6 +8,7 @@ mod collecting;
 pub mod counted;
 #[cfg(not(target_family = "wasm"))]
 pub mod debug;
+mod edit;
 mod end;
 mod error;
 mod guest;
@@ -40,6 +41,7 @@ mod yielding;
 
 pub use aggregating::Aggregated;
 pub use collecting::{Collected, Collecting};
+pub use edit::{Edit, Editable, PlacedEdit};
 pub use end::{EndError, Faulted, place, stop_reason};
 pub use error::{LabError, MapError, ProductionsError, message};
 pub use guest::{Files, GuestLimits, GuestOptions};

@@ -11,6 +11,7 @@ use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 use std::borrow::Cow;
 
+use crate::edit::run_with;
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
@@ -149,13 +150,15 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
         let is_interpreted = self.program.is_interpreted;
-        let parts = self.parts.clone();
+        let (parts, edits) = (self.parts.clone(), self.edits.clone());
         let (mut process, editor, mut probe, _) = self.prepare()?;
         process.os.set_process_rule(functional::<I::Editor, P>());
         let mut machine = functional_machine(process, editor, is_interpreted);
         let start = Stopwatch::start();
         let stop = match parts {
-            None => run(&mut machine, &mut probe, limit),
+            None => run_with(&mut machine, &edits, limit, |machine, _, limit| {
+                run(machine, &mut probe, limit)
+            })?,
             Some(parts) => parts.run(&mut machine, limit, |machine, _, limit| {
                 run(machine, &mut probe, limit)
             }),
@@ -345,17 +348,19 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
         let (names_contention, parts) = (self.names_contention, self.parts.clone());
+        let edits = self.edits.clone();
         let mut core = self.open_by(loops.attach, loops.open)?;
         if names_contention {
             core.record_contention();
         }
         let start = Stopwatch::start();
+        let run = |core: &mut EitherCore<_, _>, is_first, limit| match is_first {
+            true => (loops.run)(core, limit),
+            false => (loops.go_on)(core, limit),
+        };
         let stop = match parts {
-            None => (loops.run)(&mut core, limit),
-            Some(parts) => parts.run(&mut core, limit, |core, is_first, limit| match is_first {
-                true => (loops.run)(core, limit),
-                false => (loops.go_on)(core, limit),
-            }),
+            None => run_with(&mut core, &edits, limit, run)?,
+            Some(parts) => parts.run(&mut core, limit, run),
         };
         let host_seconds = start.seconds();
         let finished = (loops.finish)(core);

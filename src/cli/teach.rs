@@ -48,8 +48,8 @@ pub struct TeachArgs {
     /// runs here, and takes larger programs and longer runs than a page
     #[arg(long, value_name = "PORT", conflicts_with_all = ["out", "no_open"])]
     pub serve: Option<u16>,
-    /// A program inside the page: a file of assembly text (FILE.s), an executable, or a program that comes with the
-    /// project; and its arguments
+    /// A program inside the page: a file of assembly text (FILE.s) or of C (FILE.c, which takes Debian's
+    /// gcc-riscv64-linux-gnu), an executable, or a program that comes with the project; and its arguments
     #[arg(trailing_var_arg = true, num_args = 0.., value_names = ["PROG", "ARGS"])]
     pub command: Vec<String>,
 }

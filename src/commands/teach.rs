@@ -6,13 +6,13 @@ mod serve;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, bail};
-use hps_lab::{DEFAULT_ISA, Files, GuestOptions, Program, host};
+use anyhow::{Context as _, anyhow, bail};
+use hps_lab::{DEFAULT_ISA, Files, GuestOptions, Isa, Program, host};
 use hps_pipeline::config::MachineConfig;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::os::{Output, Stdin};
 use hps_teach::PAGE;
-use hps_teach::protocol::{Limits, ProgramChoice, Setup};
+use hps_teach::protocol::{Limits, Problem, ProgramChoice, Setup};
 
 use super::analyze::is_assembly;
 use crate::cli::TeachArgs;
@@ -76,6 +76,7 @@ fn page(
             productions: Vec::new(),
             params: Default::default(),
             limit: LIMIT,
+            edits: Vec::new(),
         };
         put(&mut page, START, &serde_json::to_string(&setup)?)?;
     }
@@ -101,7 +102,7 @@ fn served(args: &TeachArgs) -> anyhow::Result<(Option<ProgramChoice>, Option<Pro
     let Some((name, arguments)) = args.command.split_first() else {
         return Ok((None, None));
     };
-    if is_assembly(name) || is_built_in(name) {
+    if is_assembly(name) || is_c(name) || is_built_in(name) {
         return Ok((Some(choice(name, arguments, args)?), None));
     }
     let guest = GuestOptions {
@@ -119,6 +120,13 @@ fn served(args: &TeachArgs) -> anyhow::Result<(Option<ProgramChoice>, Option<Pro
     Ok((Some(choice), Some(program)))
 }
 
+/// Whether a program is given as text in C.
+fn is_c(name: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .is_some_and(|ending| ending == "c")
+}
+
 fn is_built_in(name: &str) -> bool {
     !name.contains('/') && hps_workloads::find(name).is_some()
 }
@@ -131,6 +139,19 @@ fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<
         return Ok(ProgramChoice::Assembly {
             isa: isa.name().to_string(),
             text,
+            c: None,
+        });
+    }
+    if is_c(name) {
+        if isa != Isa::Riscv64 {
+            bail!("{name}: a program in C is compiled for riscv64, and not for {isa}");
+        }
+        let c = hps_sim_core::host::read_text(Path::new(name))
+            .with_context(|| format!("{name}: the text in C cannot be read"))?;
+        return Ok(ProgramChoice::Assembly {
+            isa: isa.name().to_string(),
+            text: hps_teach::c::compile(&c).map_err(|problem| in_c(name, &problem))?,
+            c: Some(c),
         });
     }
     if is_built_in(name) {
@@ -154,6 +175,15 @@ fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<
         name: name.to_string(),
         hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
     })
+}
+
+/// Why a program in C cannot be compiled, with its place.
+fn in_c(name: &str, problem: &Problem) -> anyhow::Error {
+    let numbers = [problem.line, problem.column].into_iter().flatten();
+    let place = numbers.fold(name.to_string(), |place, number| {
+        format!("{place}:{number}")
+    });
+    anyhow!("{place}: {}", problem.message)
 }
 
 /// Opens a file in the user's browser, if the host can.

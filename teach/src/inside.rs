@@ -19,10 +19,10 @@ impl Session {
         context: u64,
     ) -> Result<(Vec<Contents>, Window), Problem> {
         let cycles = self.cycles();
-        let (ready, kept) = self.rerun()?;
+        let (ready, recorded, kept) = self.rerun()?;
         let rerun = match kept {
             Some(rerun) => rerun,
-            None => kept.insert(Rerun::open(ready, cycles)?),
+            None => kept.insert(Rerun::open(ready, recorded, cycles)?),
         };
         rerun.inside(ready, cycle.min(cycles), context)
     }

@@ -1,8 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 pub mod analyze;
+#[cfg(not(target_family = "wasm"))]
+pub mod c;
+mod coherence;
 mod cycle;
 mod dise;
+mod edits;
 mod find;
 mod inside;
 mod listing;
@@ -24,7 +28,7 @@ mod wasm;
 #[cfg(test)]
 mod tests;
 
-pub use session::Session;
+pub use session::{Compiler, Session};
 
 /// The page in a browser, with the simulator inside, as `scripts/build-teach-page.sh` builds it.
 #[cfg(not(target_family = "wasm"))]

@@ -32,7 +32,7 @@ impl Session {
     /// The run once more under the oracle.
     pub(crate) fn truth(&self, watch: Watch) -> Result<(ExactProfile, Vec<Sampled>), Problem> {
         let ready = self.ready();
-        let lab = ready.lab().on_machine(&ready.machine);
+        let lab = ready.timed();
         Ok(match &ready.productions {
             None => apart(lab.watched(watch)?),
             Some(productions) => apart(lab.edited_by(productions).watched(watch)?),
@@ -219,11 +219,7 @@ impl Session {
         let collector = Collector::of(scheme, &[kind], point, &options).map_err(Problem::new)?;
         let grid = GridProbe::new(&[]).map_err(Problem::new)?;
         let exact = ready.lab().watched_by(grid).run()?.probe.finish();
-        let ran = ready
-            .lab()
-            .on_machine(&ready.machine)
-            .edited_by(&collector)
-            .run()?;
+        let ran = ready.timed().edited_by(&collector).run()?;
         let collected = collector.read(&ran.process).map_err(Problem::new)?;
         let image = self.image();
         let name = |pc: u64| {
@@ -278,7 +274,7 @@ impl Session {
         if ready.productions.is_none() {
             return Ok(self.cycles());
         }
-        Ok(ready.lab().on_machine(&ready.machine).run()?.cycles())
+        Ok(ready.timed().run()?.cycles())
     }
 }
 

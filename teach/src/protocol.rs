@@ -31,12 +31,16 @@ macro_rules! exchanged {
     };
 }
 
+mod coherence;
 mod inside;
+mod productions;
 mod profiles;
 mod sizes;
 mod timeline;
 
+pub use coherence::*;
 pub use inside::*;
+pub use productions::*;
 pub use profiles::*;
 pub use sizes::*;
 pub use timeline::*;
@@ -48,7 +52,9 @@ pub(crate) fn typescript() -> String {
     [
         head,
         &declarations(),
+        &coherence::declarations(),
         &inside::declarations(),
+        &productions::declarations(),
         &profiles::declarations(),
         &sizes::declarations(),
         &timeline::declarations(),
@@ -95,6 +101,10 @@ exchanged! {
         Productions { isa: String, files: Vec<TextFile>, params: BTreeMap<String, u64> },
         /// Cycles of an iteration of the hottest loop, and what limits it.
         Analyze,
+        /// Messages by which caches of several cores keep a line coherent, or all lines that several cores asked for.
+        Coherence { line: Option<String> },
+        /// Assembly text of a program in C. A page in a browser alone has no compiler.
+        Compile { c: String },
     }
 
     /// An answer.
@@ -121,8 +131,8 @@ exchanged! {
         Entries { entries: Vec<EntryView> },
         /// See [`Request::State`].
         State(StateView),
-        /// See [`Request::Memory`]: two hexadecimal digits a byte; `--` where nothing is mapped.
-        Memory { bytes: Vec<String> },
+        /// See [`Request::Memory`]: the address of the first byte; two hexadecimal digits a byte; `--` where nothing is mapped.
+        Memory { address: String, bytes: Vec<String> },
         /// See [`Request::Find`]; none if there is no such cycle.
         Found { cycle: Option<u64> },
         /// See [`Request::Listing`].
@@ -135,6 +145,10 @@ exchanged! {
         Productions(ProductionTables),
         /// See [`Request::Analyze`].
         Analysis(Analysis),
+        /// See [`Request::Coherence`].
+        Coherence(CoherenceView),
+        /// See [`Request::Compile`]: `# LINE` behind an instruction is its line of C.
+        Compiled { text: String },
         /// An error: the question cannot be answered.
         Problem(Problem),
     }
@@ -143,7 +157,7 @@ exchanged! {
     pub struct Problem {
         /// In words.
         pub message: String,
-        /// `assembly`, `machine`, or the name of a production file.
+        /// `assembly`, `c`, `machine`, or the name of a production file.
         pub place: Option<String>,
         /// The line there, from 1.
         pub line: Option<u64>,
@@ -171,6 +185,19 @@ exchanged! {
         pub params: BTreeMap<String, u64>,
         /// Most instructions of the program.
         pub limit: u64,
+        /// Changes of its state on the way, on machines with one context.
+        #[serde(default)]
+        pub edits: Vec<Edit>,
+    }
+
+    /// A change of a register or of memory between two instructions of the program.
+    pub struct Edit {
+        /// Instructions of the program that commit before it.
+        pub instructions: u64,
+        /// The name of a register, or the address of the first byte (`0x1000000`).
+        pub place: String,
+        /// Bytes as hexadecimal digits, the lowest first: eight of a register.
+        pub bytes: String,
     }
 
     /// A program.
@@ -178,8 +205,8 @@ exchanged! {
     pub enum ProgramChoice {
         /// A program of the project.
         BuiltIn { name: String, isa: String, size: String },
-        /// Assembly text.
-        Assembly { isa: String, text: String },
+        /// Assembly text, and the program in C that it was compiled from.
+        Assembly { isa: String, text: String, #[serde(default)] c: Option<String> },
         /// The bytes of an executable file, as hexadecimal digits.
         File { name: String, hex: String },
         /// The program of the command that serves the page.
@@ -220,6 +247,8 @@ exchanged! {
         pub limits: Limits,
         /// The program that the command serves, and its instruction set.
         pub served: Option<(String, String)>,
+        /// Programs in C can be compiled.
+        pub compiles: bool,
     }
 
     /// Limits of a session.
@@ -310,6 +339,8 @@ exchanged! {
         pub functions: Vec<FunctionInfo>,
         /// Lines of assembly text by address, if the program is one.
         pub lines: BTreeMap<String, u64>,
+        /// Cycles in which the setup's edits are made, in their order; none of an edit behind the end of the run.
+        pub edited: Vec<Option<u64>>,
         pub warnings: Vec<String>,
     }
 
@@ -473,38 +504,6 @@ exchanged! {
         pub cycles: f64,
         /// Largest use of the cycles beside commits.
         pub mostly: String,
-    }
-
-    /// Productions as entries of the engine's tables.
-    pub struct ProductionTables {
-        pub patterns: Vec<PatternRow>,
-        pub sequences: Vec<SequenceRow>,
-        pub conditionals: Vec<ControlRow>,
-        pub registers: Vec<Register>,
-        pub warnings: Vec<Problem>,
-        /// Entries that the engine of the default machine has, and that are taken.
-        pub taken: [u64; 3],
-        pub capacity: [u64; 3],
-    }
-
-    /// An entry of the pattern table.
-    pub struct PatternRow {
-        pub production: String,
-        pub pattern: String,
-        pub replacement: String,
-        pub control: String,
-    }
-
-    /// A replacement sequence.
-    pub struct SequenceRow {
-        pub production: String,
-        pub lines: Vec<String>,
-    }
-
-    /// A list of the conditionals table.
-    pub struct ControlRow {
-        pub productions: Vec<String>,
-        pub control: Vec<String>,
     }
 
     /// The steady state of a loop.

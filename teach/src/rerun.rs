@@ -6,13 +6,15 @@
 use std::ops::RangeInclusive;
 
 use hps_dise::DiseEngine;
-use hps_lab::{Install, TimedLoop};
+use hps_lab::{Editable, Install, PlacedEdit, TimedLoop};
 use hps_pipeline::contents::{Contents, Window};
 use hps_pipeline::core::{Chip, EitherCore};
+use hps_pipeline::memsys::Transaction;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::probe::NoProbe;
 
 use crate::protocol::Problem;
+use crate::recorder::Recorded;
 use crate::setup::Ready;
 
 /// Copies along the run.
@@ -33,10 +35,16 @@ pub(crate) enum Rerun {
 
 impl Rerun {
     /// A second run that stands in front of the first of `cycles` cycles.
-    pub(crate) fn open(ready: &Ready, cycles: u64) -> Result<Rerun, Problem> {
+    pub(crate) fn open(ready: &Ready, recorded: &Recorded, cycles: u64) -> Result<Rerun, Problem> {
+        let placed = ready.edits.iter().filter(|edit| edit.position > 0);
+        let edits = placed
+            .filter_map(|edit| Some((recorded.cycle_of_edit(edit.position)?, edit.clone())))
+            .collect();
         Ok(match &ready.productions {
-            None => Rerun::Plain(Runner::new(opened(ready, NoEditor)?, cycles)),
-            Some(productions) => Rerun::Dise(Runner::new(opened(ready, productions)?, cycles)),
+            None => Rerun::Plain(Runner::new(opened(ready, NoEditor)?, edits, cycles)),
+            Some(productions) => {
+                Rerun::Dise(Runner::new(opened(ready, productions)?, edits, cycles))
+            }
         })
     }
 
@@ -64,22 +72,42 @@ impl Rerun {
     }
 }
 
-/// The machine in front of the first cycle.
+/// The machine in front of the first cycle, behind the edits there.
 fn opened<I>(ready: &Ready, installs: I) -> Result<Box<Chip<I::Editor>>, Problem>
 where
     I: Install<Editor: TimedLoop<NoProbe>>,
 {
-    let lab = ready.lab().on_machine(&ready.machine);
-    match lab.edited_by(installs).open()?.into_inner() {
-        EitherCore::Cycle(chip) => Ok(chip),
-        EitherCore::Instruction(_) => Err(Problem::new("this core has no cycles to stop in")),
+    let mut chip = match ready.timed().edited_by(installs).open()?.into_inner() {
+        EitherCore::Cycle(chip) => chip,
+        EitherCore::Instruction(_) => {
+            return Err(Problem::new("this core has no cycles to stop in"));
+        }
+    };
+    for placed in ready.edits.iter().filter(|edit| edit.position == 0) {
+        chip.edit(&placed.edit);
     }
+    Ok(chip)
+}
+
+/// Transactions of coherent lines in the run, and the number of those that were too many to be kept.
+pub(crate) fn transactions(ready: &Ready, cycles: u64) -> Result<(Vec<Transaction>, u64), Problem> {
+    fn of<E: TimedLoop<NoProbe>>(mut chip: Box<Chip<E>>, cycles: u64) -> (Vec<Transaction>, u64) {
+        chip.record_transactions();
+        E::run_chip_to(&mut chip, cycles);
+        chip.transactions()
+    }
+    Ok(match &ready.productions {
+        None => of(opened(ready, NoEditor)?, cycles),
+        Some(productions) => of(opened(ready, productions)?, cycles),
+    })
 }
 
 /// A machine that is stopped at the end of a cycle.
 pub(crate) struct Runner<E: DecodeEditor> {
     chip: Box<Chip<E>>,
     cycle: u64,
+    /// Edits behind instructions of the program, and the cycles in which they are made.
+    edits: Vec<(u64, PlacedEdit)>,
     /// Cycles between copies.
     apart: u64,
     /// Copies and their cycles, in order.
@@ -89,10 +117,11 @@ pub(crate) struct Runner<E: DecodeEditor> {
 }
 
 impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
-    fn new(chip: Box<Chip<E>>, cycles: u64) -> Runner<E> {
+    fn new(chip: Box<Chip<E>>, edits: Vec<(u64, PlacedEdit)>, cycles: u64) -> Runner<E> {
         Runner {
             chip,
             cycle: 0,
+            edits,
             apart: (cycles / COPIES).max(APART),
             copies: Vec::new(),
             near: None,
@@ -132,14 +161,27 @@ impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
     fn go_on(&mut self, cycle: u64) {
         while self.cycle < cycle {
             let next = (self.cycle / self.apart + 1) * self.apart;
-            self.cycle = next.min(cycle);
-            E::run_chip_to(&mut self.chip, self.cycle);
+            self.run_to(next.min(cycle));
             let last = self.copies.last().map_or(0, |(at, _)| *at);
             if self.cycle == next && next > last {
                 let copy = self.copy();
                 self.copies.extend(copy);
             }
         }
+    }
+
+    /// Runs to the end of a cycle, with the edits on the way: each between two commits of its cycle.
+    fn run_to(&mut self, cycle: u64) {
+        let chip = &mut *self.chip;
+        for (at, placed) in &self.edits {
+            if (self.cycle + 1..=cycle).contains(at) {
+                E::run_chip_to(chip, at - 1);
+                E::run_chip(chip, placed.position.saturating_sub(chip.instructions()));
+                chip.edit(&placed.edit);
+            }
+        }
+        E::run_chip_to(chip, cycle);
+        self.cycle = cycle;
     }
 
     /// A copy, unless the program has so much memory that copies of it are too many.

@@ -13,11 +13,13 @@ use hps_sim_core::isa::Isa;
 use hps_workloads::sources;
 
 use crate::analyze::analyze_run;
+use crate::coherence::Messages;
 use crate::cycle::states;
 use crate::dise;
 use crate::find::find;
 use crate::protocol::{
-    Answer, Catalog, Limits, MachineInfo, Named, Problem, ProfilerInfo, Request, Setup, TextFile,
+    Answer, Catalog, Limits, MachineInfo, Named, Problem, ProfilerInfo, Request, Setup, Summary,
+    TextFile,
 };
 use crate::recorder::{Recorded, Recorder};
 use crate::rerun::Rerun;
@@ -30,11 +32,15 @@ const MOST_WIDTH: u64 = 8;
 /// Cycles whose states are told at once.
 const MOST_STATES: u64 = 100_000;
 
+/// Makes assembly text of a program in C.
+pub type Compiler = fn(&str) -> Result<String, Problem>;
+
 /// A run and its records, which are kept from one question to the next.
 pub struct Session {
     limits: Limits,
     /// The program of the command that serves the page.
     served: Option<Program>,
+    compiler: Option<Compiler>,
     run: Option<Run>,
 }
 
@@ -45,6 +51,7 @@ struct Run {
     cycles: u64,
     replay: Option<Replay>,
     rerun: Option<Rerun>,
+    messages: Option<Messages>,
 }
 
 impl Default for Session {
@@ -60,16 +67,18 @@ impl Session {
         Session {
             limits: Limits::PAGE,
             served: None,
+            compiler: None,
             run: None,
         }
     }
 
-    /// A session beside a page, which has the memory of its host, and a program that no page has to hold.
+    /// A session beside a page, which has the memory and the compiler of its host, and a program that no page has to hold.
     #[must_use]
-    pub fn serving(program: Option<Program>) -> Session {
+    pub fn serving(program: Option<Program>, compiler: Compiler) -> Session {
         Session {
             limits: Limits::SERVED,
             served: program,
+            compiler: Some(compiler),
             run: None,
         }
     }
@@ -154,9 +163,10 @@ impl Session {
                 cycle,
                 address,
                 bytes,
-            } => Answer::Memory {
-                bytes: self.memory(cycle, &address, bytes)?,
-            },
+            } => {
+                let (address, bytes) = self.memory(cycle, &address, bytes)?;
+                Answer::Memory { address, bytes }
+            }
             Request::Find {
                 cycle,
                 backwards,
@@ -172,6 +182,10 @@ impl Session {
                 self.recorded()?;
                 Answer::Profiles(self.profiles(&order)?)
             }
+            Request::Coherence { line } => Answer::Coherence(self.coherence(line.as_deref())?),
+            Request::Compile { c } => Answer::Compiled {
+                text: self.compile(&c)?,
+            },
             Request::Productions { isa, files, params } => {
                 let set = production_set(isa_of(&isa)?, &files, &params)?;
                 Answer::Productions(dise::tables(&set)?)
@@ -191,21 +205,30 @@ impl Session {
         })
     }
 
+    fn compile(&self, c: &str) -> Result<String, Problem> {
+        let compiler = self.compiler.ok_or_else(|| Problem {
+            place: Some("c".to_owned()),
+            ..Problem::new(
+                "a page in a browser alone has no compiler of C: `hps teach --serve 8000` serves one that has",
+            )
+        })?;
+        compiler(c)
+    }
+
     /// Runs a program and keeps what happened. A run that fails leaves none.
     fn start(&mut self, setup: &Setup) -> Result<Answer, Problem> {
         self.run = None;
         let ready = Ready::new(setup, &self.limits, self.served.as_ref())?;
         let rows = self.limits.rows;
         let (recorded, told) = match &ready.productions {
-            None => record(&ready, rows, ready.lab().on_machine(&ready.machine))?,
-            Some(productions) => record(
-                &ready,
-                rows,
-                ready
-                    .lab()
-                    .on_machine(&ready.machine)
-                    .edited_by(productions),
-            )?,
+            None => record(&ready, rows, ready.timed())?,
+            Some(productions) => record(&ready, rows, ready.timed().edited_by(productions))?,
+        };
+        let edited = setup.edits.iter();
+        let edited = edited.map(|edit| recorded.cycle_of_edit(edit.instructions));
+        let told = Summary {
+            edited: edited.collect(),
+            ..told
         };
         self.run = Some(Run {
             cycles: told.cycles,
@@ -213,6 +236,7 @@ impl Session {
             recorded,
             replay: None,
             rerun: None,
+            messages: None,
         });
         Ok(Answer::Run(told))
     }
@@ -256,10 +280,18 @@ impl Session {
         self.run.as_ref().map_or(0, |run| run.cycles)
     }
 
-    /// Program, machine and productions of the run, and the machine that runs it again.
-    pub(crate) fn rerun(&mut self) -> Result<(&Ready, &mut Option<Rerun>), Problem> {
+    /// The run, its record, and the machine that runs it again.
+    pub(crate) fn rerun(&mut self) -> Result<(&Ready, &Recorded, &mut Option<Rerun>), Problem> {
         match &mut self.run {
-            Some(run) => Ok((&run.ready, &mut run.rerun)),
+            Some(run) => Ok((&run.ready, &run.recorded, &mut run.rerun)),
+            None => Err(Problem::new("nothing has run yet")),
+        }
+    }
+
+    /// The run, its cycles, and the messages of its coherent lines.
+    pub(crate) fn messages(&mut self) -> Result<(&Ready, u64, &mut Option<Messages>), Problem> {
+        match &mut self.run {
+            Some(run) => Ok((&run.ready, run.cycles, &mut run.messages)),
             None => Err(Problem::new("nothing has run yet")),
         }
     }
@@ -278,7 +310,7 @@ fn record<I: hps_lab::Install<Editor: hps_lab::TimedLoop<Recorder>>>(
     ready: &Ready,
     rows: u64,
     lab: hps_lab::Lab<'_, hps_lab::Timed<'_>, I>,
-) -> Result<(Recorded, crate::protocol::Summary), Problem> {
+) -> Result<(Recorded, Summary), Problem> {
     let mut ran: Ran<_, Recorder, Timing> = lab.watched_by(Recorder::new(rows)).run()?;
     let recorded = Recorded::new(std::mem::take(&mut ran.probe));
     let told = summary(ready, &ran, &recorded);
@@ -293,6 +325,7 @@ impl Session {
         Catalog {
             limits: self.limits.clone(),
             served,
+            compiles: self.compiler.is_some(),
             ..catalog()
         }
     }
@@ -398,5 +431,6 @@ fn catalog() -> Catalog {
             .collect(),
         limits: Limits::PAGE,
         served: None,
+        compiles: false,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hps_dise::{DiseError, LoadOptions, ProductionSet};
-use hps_lab::{Lab, LabError, Productions, Program, dise_config};
+use hps_lab::{Lab, LabError, PlacedEdit, Productions, Program, Timed, dise_config};
 use hps_pipeline::config::{ConfigError, MachineConfig};
 use hps_productions::ProductionFile;
 use hps_sim_core::asm::program::{self, ProgramError};
@@ -12,6 +12,7 @@ use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
 use hps_workloads::Size;
 
+use crate::edits::placed;
 use crate::protocol::{Limits, Problem, ProgramChoice, Setup, TextFile};
 
 impl Limits {
@@ -40,6 +41,8 @@ pub(crate) struct Ready {
     pub productions: Option<Productions>,
     pub limit: u64,
     pub text: AssemblyText,
+    /// In the order of their places.
+    pub edits: Vec<PlacedEdit>,
 }
 
 /// Lines and labels of assembly text; empty for other programs.
@@ -80,6 +83,12 @@ impl Ready {
         program.process.output_limit_bytes = Some(limits.output_bytes);
         let machine = machine_of(&setup.machine, &setup.keys)?;
         let isa = program.image.isa;
+        if machine.chip.has_peers() && !setup.edits.is_empty() {
+            return Err(Problem::new(
+                "registers and memory are edited on machines with one context: take the edits back, or choose another machine",
+            ));
+        }
+        let edits = placed(&setup.edits, isa)?;
         let productions = if setup.productions.is_empty() {
             None
         } else {
@@ -96,12 +105,20 @@ impl Ready {
             productions,
             limit: setup.limit,
             text,
+            edits,
         })
     }
 
-    /// A run of the program up to the limit.
+    /// A run of the program up to the limit, with the edits.
     pub(crate) fn lab(&self) -> Lab<'_> {
-        Lab::of(&self.program).limit(self.limit)
+        Lab::of(&self.program)
+            .limit(self.limit)
+            .with_edits(self.edits.clone())
+    }
+
+    /// The run on the machine.
+    pub(crate) fn timed(&self) -> Lab<'_, Timed<'_>> {
+        self.lab().on_machine(&self.machine)
     }
 }
 
@@ -121,7 +138,7 @@ fn program_of(
             program.expected = None;
             Ok((program, AssemblyText::default()))
         }
-        ProgramChoice::Assembly { isa, text } => {
+        ProgramChoice::Assembly { isa, text, c: _ } => {
             let assembled = program::assemble(isa_of(isa)?, text)?;
             let image = ProgramImage::parse(&assembled.file, "assembly").map_err(Problem::new)?;
             let program = Program::of_image("assembly", Arc::new(image));
@@ -144,7 +161,8 @@ fn program_of(
                 );
                 return Err(Problem::new(problem));
             }
-            let bytes = bytes_of(hex)?;
+            let bytes = bytes_of(hex)
+                .ok_or_else(|| Problem::new("the bytes of the file are no hexadecimal digits"))?;
             let image = ProgramImage::parse(&bytes, name).map_err(Problem::new)?;
             let program = Program::of_image(name, Arc::new(image));
             Ok((program, AssemblyText::default()))
@@ -166,16 +184,15 @@ pub(crate) fn isa_of(name: &str) -> Result<Isa, Problem> {
         .ok_or_else(|| Problem::new(format!("`{name}` is no instruction set: riscv64 or alpha")))
 }
 
-fn bytes_of(hex: &str) -> Result<Vec<u8>, Problem> {
+/// The bytes of hexadecimal digits.
+pub(crate) fn bytes_of(hex: &str) -> Option<Vec<u8>> {
     let digit = |c: u8| (c as char).to_digit(16).map(|d| d as u8);
     let pairs = hex.as_bytes().chunks(2);
     let bytes = pairs.map(|pair| match pair {
         [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
         _ => None,
     });
-    bytes
-        .collect::<Option<_>>()
-        .ok_or_else(|| Problem::new("the bytes of the file are no hexadecimal digits"))
+    bytes.collect()
 }
 
 /// A preset with differences.

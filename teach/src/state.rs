@@ -5,10 +5,10 @@
 
 use hps_dise::DiseEngine;
 use hps_dise::flags::{FlagCondition, flag_name, overflow_bit, zero_bit};
-use hps_lab::Productions;
+use hps_lab::{Editable, PlacedEdit, Productions};
 use hps_sim_core::inst::reg;
 use hps_sim_core::isa::Isa;
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::machine::Machine;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
@@ -27,44 +27,69 @@ const SEVERAL: &str = "Registers, memory and the next instructions are shown for
     another machine, or look at the time line and the blocks of each context.";
 
 /// The functional machine, with an engine or without.
-pub(crate) enum Replay {
+enum Functional {
     Plain(Box<Machine>),
     Dise(Box<Machine<DiseEngine>>),
 }
 
+/// Evaluates one expression on either machine.
+macro_rules! both {
+    ($self:expr, $machine:ident => $what:expr) => {
+        match $self {
+            Functional::Plain($machine) => $what,
+            Functional::Dise($machine) => $what,
+        }
+    };
+}
+
+/// The functional machine that follows the run.
+pub(crate) struct Replay {
+    machine: Functional,
+    /// Edits that it has made.
+    edits: usize,
+}
+
 impl Replay {
     fn open(ready: &Ready) -> Result<Replay, Problem> {
-        Ok(match &ready.productions {
-            None => Replay::Plain(Box::new(ready.lab().open()?)),
-            Some(productions) => Replay::Dise(Box::new(ready.lab().edited_by(productions).open()?)),
-        })
+        let machine = match &ready.productions {
+            None => Functional::Plain(Box::new(ready.lab().open()?)),
+            Some(productions) => {
+                Functional::Dise(Box::new(ready.lab().edited_by(productions).open()?))
+            }
+        };
+        Ok(Replay { machine, edits: 0 })
     }
 
     fn process(&self) -> &Process {
-        match self {
-            Replay::Plain(machine) => &machine.process,
-            Replay::Dise(machine) => &machine.process,
-        }
+        both!(&self.machine, machine => &machine.process)
     }
 
     fn instructions(&self) -> u64 {
-        match self {
-            Replay::Plain(machine) => machine.retired.program,
-            Replay::Dise(machine) => machine.retired.program,
-        }
+        both!(&self.machine, machine => machine.retired.program)
     }
 
-    fn run(&mut self, instructions: u64) -> Stop {
-        match self {
-            Replay::Plain(machine) => machine.run(&mut NoProbe, instructions),
-            Replay::Dise(machine) => machine.run(&mut NoProbe, instructions),
+    /// Runs until so many instructions of the program have been executed, and makes the edits up to there. A program that
+    /// ends early stops at the limit at the latest.
+    fn run_to(&mut self, wanted: u64, edits: &[PlacedEdit]) {
+        loop {
+            let next = edits.get(self.edits);
+            let until = next.map_or(wanted, |next| next.position.min(wanted));
+            let left = until.saturating_sub(self.instructions());
+            both!(&mut self.machine, machine => machine.run(&mut NoProbe, left));
+            match next {
+                Some(next) if next.position <= self.instructions() => {
+                    both!(&mut self.machine, machine => machine.edit(&next.edit));
+                    self.edits += 1;
+                }
+                _ => return,
+            }
         }
     }
 
     fn counters(&self) -> &[u32] {
-        match self {
-            Replay::Plain(_) => &[],
-            Replay::Dise(machine) => machine.editor.counters(),
+        match &self.machine {
+            Functional::Plain(_) => &[],
+            Functional::Dise(machine) => machine.editor.counters(),
         }
     }
 }
@@ -79,10 +104,9 @@ impl Session {
             Some(replay) if replay.instructions() <= before => replay,
             _ => Replay::open(ready)?,
         };
-        // A program that ends early stops at the limit at the latest.
-        replay.run(before - replay.instructions().min(before));
+        replay.run_to(before, &ready.edits);
         let registers = replay.process().thread.hart.r;
-        replay.run(wanted.saturating_sub(replay.instructions()));
+        replay.run_to(wanted, &ready.edits);
         let replay = kept.insert(replay);
         Ok((registers, ready, replay))
     }
@@ -138,13 +162,13 @@ impl Session {
         })
     }
 
-    /// Bytes of memory behind the last commit of a cycle.
+    /// Bytes of memory behind the last commit of a cycle, and the address of the first one.
     pub(crate) fn memory(
         &mut self,
         cycle: u64,
         address: &str,
         bytes: u64,
-    ) -> Result<Vec<String>, Problem> {
+    ) -> Result<(String, Vec<String>), Problem> {
         if self.has_peers() {
             return Err(Problem::new(SEVERAL));
         }
@@ -158,7 +182,8 @@ impl Session {
             Ok(byte) => format!("{byte:02x}"),
             Err(_) => "--".to_owned(),
         };
-        Ok((0..bytes.min(MOST_BYTES)).map(byte).collect())
+        let bytes = (0..bytes.min(MOST_BYTES)).map(byte).collect();
+        Ok((hex(address), bytes))
     }
 
     /// An address as a number or as the name of a symbol.

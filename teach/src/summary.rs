@@ -85,6 +85,7 @@ pub(crate) fn summary<E>(
             .iter()
             .map(|&(pc, line)| (hex(pc), line as u64))
             .collect(),
+        edited: Vec::new(),
         warnings,
     }
 }

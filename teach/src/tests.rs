@@ -9,6 +9,7 @@ fn assembly(text: &str) -> Setup {
         program: ProgramChoice::Assembly {
             isa: "riscv64".to_owned(),
             text: text.to_owned(),
+            c: None,
         },
         arguments: Vec::new(),
         input: String::new(),
@@ -17,6 +18,7 @@ fn assembly(text: &str) -> Setup {
         productions: Vec::new(),
         params: BTreeMap::new(),
         limit: 100_000,
+        edits: Vec::new(),
     }
 }
 
@@ -38,6 +40,8 @@ macro_rules! ask {
 }
 
 mod c_programs;
+mod coherence;
+mod edits;
 mod input;
 mod lessons;
 mod timeline;
@@ -148,6 +152,7 @@ fn state_follows_the_commits_both_ways() {
         bytes: 2,
     };
     let expected = Answer::Memory {
+        address: "0x1000000".to_owned(),
         bytes: vec!["05".to_owned(), "00".to_owned()],
     };
     assert_eq!(session.answer(request), expected);
@@ -435,28 +440,6 @@ fn an_instruction_leads_to_its_sets_and_their_entries() {
 }
 
 #[test]
-fn states_are_those_of_their_cycles() {
-    let (mut session, summary) = started(example(BRANCHES, "wide-8"));
-    let request = Request::States {
-        first: 0,
-        count: summary.cycles,
-        context: 0,
-    };
-    let states = match session.answer(request) {
-        Answer::States { states } => states,
-        other => panic!("{other:?}"),
-    };
-    assert!(states.iter().any(|one| one.cause == "mispredict"));
-    for cycle in (1..summary.cycles).step_by(11) {
-        let view = ask!(session, Request::Cycle { cycle, context: 0 }, Answer::Cycle);
-        let mut spans = states.iter();
-        let span = spans.find(|one| (one.first..one.end).contains(&cycle));
-        let said = span.map(|one| format!("{}: {}", one.state, one.cause));
-        assert_eq!(said.unwrap_or_else(|| "computing".to_owned()), view.state);
-    }
-}
-
-#[test]
 fn contexts_have_rows_blocks_and_tables_of_their_own() {
     for (machine, contexts) in [("smt-2", 2), ("cmp-4", 4)] {
         let (mut session, summary) = started(example(THREADS, machine));
@@ -524,7 +507,7 @@ fn a_served_session_takes_more() {
     );
     assert!(problem.message.contains("--serve"), "{}", problem.message);
     let run = ask!(
-        Session::serving(None),
+        Session::serving(None, crate::c::compile),
         Request::Run {
             setup: setup.clone()
         },
@@ -581,7 +564,8 @@ fn labels_of_assembly_text_name_addresses() {
         bytes: 2,
     };
     let bytes = ["05", "00"].map(str::to_owned).to_vec();
-    assert_eq!(session.answer(request), Answer::Memory { bytes });
+    let address = "0x1000000".to_owned();
+    assert_eq!(session.answer(request), Answer::Memory { address, bytes });
     let request = Request::Entries {
         cycle: summary.cycles,
         context: 0,

@@ -13,7 +13,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Cause;
 use hps_teach::Session;
 use hps_teach::protocol::{
-    HpsOrder, ProfileOrder, ProfilerOrder, ProgramChoice, Request, Setup, TextFile, Wanted,
+    Edit, HpsOrder, ProfileOrder, ProfilerOrder, ProgramChoice, Request, Setup, TextFile, Wanted,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -169,6 +169,7 @@ fn setup(program: ProgramChoice, machine: &str, limit: u64) -> Setup {
         productions: Vec::new(),
         params: BTreeMap::new(),
         limit,
+        edits: Vec::new(),
     }
 }
 
@@ -264,6 +265,7 @@ fn questions() -> Vec<Request> {
         let program = ProgramChoice::Assembly {
             isa: "riscv64".to_owned(),
             text: include_str!("../web/examples/4-two-threads.s").to_owned(),
+            c: None,
         };
         all.push(Request::Run {
             setup: setup(program, machine, 10_000),
@@ -283,18 +285,27 @@ fn questions() -> Vec<Request> {
             });
         }
     }
+    all.push(Request::Coherence { line: None });
     let text = "_start: li t0, 64\nloop: addi t0, t0, -1\n bnez t0, loop\n li a7, 93\n ecall\n";
     for (text, keys) in [(text, ""), ("bogus", ""), (text, "0")] {
         let program = ProgramChoice::Assembly {
             isa: "riscv64".to_owned(),
             text: text.to_owned(),
+            c: None,
         };
         let mut one = setup(program, "hps-4wide", 1000);
         if !keys.is_empty() {
             one.keys.insert("window.rob_entries".into(), keys.into());
         }
+        one.edits = vec![Edit {
+            instructions: 33,
+            place: "t0".to_owned(),
+            bytes: "0900000000000000".to_owned(),
+        }];
         all.push(Request::Run { setup: one });
+        all.push(Request::State { cycle: 40 });
     }
+    all.push(Request::Compile { c: String::new() });
     all
 }
 
@@ -330,12 +341,12 @@ fn the_page_s_simulator_answers_as_the_native_one() {
 }
 
 /// Names in answers that no list of the simulator has: stages of slots, states, uses of cycles, levels, results of
-/// matches, resources that bound a loop.
+/// matches, resources that bound a loop, who decides requests for lines.
 const NAMES: &str = "front, waiting, reading, executing, memory, data, done, computing, stalled, flushed, drained, \
     not running, fill, misprediction, serialization, trap, interrupt, l1, l2, l3, core, level 2, level 3, page tables, \
     another core, wins, loses, control only, not now, fetch groups, fetch width, decode width, dispatch width, issue width, \
     commit width, mispredictions, instruction cache misses, level 1 data ports, level 1 misses on their way, \
-    level 2 misses on their way, memory bus, chain of results, chain of results with store forwarding";
+    level 2 misses on their way, memory bus, chain of results, chain of results with store forwarding, directory, bus";
 
 /// All words of the simulator that the page puts into its language.
 fn words_of_the_simulator() -> Vec<String> {
@@ -370,10 +381,15 @@ fn words_of_the_simulator() -> Vec<String> {
     let program = ProgramChoice::Assembly {
         isa: "riscv64".to_owned(),
         text: "li a7, 93\necall\n".to_owned(),
+        c: None,
     };
-    ask(&Request::Run {
-        setup: setup(program, "smt-2", 100),
-    });
+    // What a page says where no lines are shared.
+    for machine in ["cmp-4", "smt-2"] {
+        ask(&Request::Run {
+            setup: setup(program.clone(), machine, 100),
+        });
+        take(&ask(&Request::Coherence { line: None })["missing"]);
+    }
     take(&ask(&Request::State { cycle: 0 })["missing"]);
     let order = ProfileOrder {
         level: "function".to_owned(),

@@ -67,13 +67,14 @@ const examples = readdirSync(join(work, "web/examples"))
   .sort()
   .map((name) => ({ name, text: readFileSync(join(work, "web/examples", name), "utf8") }));
 
-// Programs in C with the assembly that they have become.
+// Programs in C with the assembly that they have become, and what they call.
+const runtime = readFileSync(join(work, "web/c/runtime.s"), "utf8");
 const programs = readdirSync(join(work, "web/c"))
   .filter((name) => name.endsWith(".c"))
   .sort()
   .map((name) => {
     const [c, text] = [name, name.replace(/c$/, "s")].map((file) => readFileSync(join(work, "web/c", file), "utf8"));
-    return { name: name.replace(/c$/, "s"), text, c };
+    return { name: name.replace(/c$/, "s"), text: text + runtime, c };
   });
 
 // What there is to choose from, so that the page can be drawn while its simulator is compiled.

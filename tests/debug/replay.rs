@@ -265,7 +265,7 @@ fn a_change_in_the_past_holds_and_ends_the_future() {
         let stack = debugger.hart().r[usize::from(Isa::Riscv64.stack_pointer())];
         let tid = debugger.process().thread.tid;
         let is_made = debugger.edit(Edit::Memory {
-            tid,
+            tid: Some(tid),
             addr: stack - 4096,
             bytes: vec![0x5a],
         });

@@ -11,9 +11,9 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::os::ProcessRule;
 use hps_sim_core::process::{Process, ProcessConfig};
 
-use super::DebugError;
-use super::machine::{Debugged, Edit};
+use super::machine::Debugged;
 use super::pages::{Lent, Pages};
+use super::{DebugError, Edit};
 use crate::checkpoint::Parts;
 
 /// Checkpoints at a time.

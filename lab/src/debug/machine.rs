@@ -13,25 +13,8 @@ use hps_sim_core::process::Process;
 use hps_sim_core::state::SaveState;
 
 use crate::checkpoint::run::{Stepped, Watched};
+use crate::edit::{Edit, Editable};
 use crate::loops::{FunctionalLoop, TimedLoop};
-
-/// A change that a debugger makes between two instructions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edit {
-    /// Registers of the thread on the context, without its program counter.
-    Registers(Box<Hart>),
-    /// The thread on the context goes on at another address.
-    Pc(u64),
-    /// Bytes in the memory of a thread's process.
-    Memory {
-        /// The thread.
-        tid: u32,
-        /// Address of the first byte.
-        addr: u64,
-        /// The bytes.
-        bytes: Vec<u8>,
-    },
-}
 
 /// A machine of one context that stops between two instructions and shows the state there.
 pub(crate) trait Debugged: Stepped {
@@ -90,23 +73,6 @@ impl ShownEditor for DiseEngine {
     }
 }
 
-fn write_memory(process: &mut Process, tid: u32, addr: u64, bytes: &[u8]) -> bool {
-    let Some(guest) = process.guest_of_mut(tid) else {
-        return false;
-    };
-    let is_written = guest.mem.write_bytes_forced(addr, bytes).is_ok();
-    // The bytes may be code that has been decoded.
-    guest.mem.invalidate_code();
-    is_written
-}
-
-/// Registers of a program: all but the program counter and what belongs to the context.
-fn set_registers(process: &mut Process, from: &Hart) {
-    let hart = &mut process.thread.hart;
-    hart.r = from.r;
-    hart.fcsr = from.fcsr;
-}
-
 impl<E: FunctionalLoop<NoProbe> + ShownEditor> Debugged for Watched<E, NoProbe> {
     fn process(&self) -> &Process {
         &self.machine.process
@@ -130,16 +96,7 @@ impl<E: FunctionalLoop<NoProbe> + ShownEditor> Debugged for Watched<E, NoProbe> 
     }
 
     fn apply(&mut self, edit: &Edit) -> bool {
-        let process = &mut self.machine.process;
-        match edit {
-            Edit::Registers(from) => set_registers(process, from),
-            Edit::Pc(pc) => {
-                process.thread.hart.pc = *pc;
-                process.thread.hart.disepc = DisePc::NONE;
-            }
-            Edit::Memory { tid, addr, bytes } => return write_memory(process, *tid, *addr, bytes),
-        }
-        true
+        self.machine.edit(edit)
     }
 
     fn engine(&self) -> Option<&DiseEngine> {
@@ -172,16 +129,7 @@ impl<E: TimedLoop<NoProbe> + ShownEditor> Debugged for EitherCore<E, NoProbe> {
     }
 
     fn apply(&mut self, edit: &Edit) -> bool {
-        // Instructions in flight have read the old state.
-        self.drain_to_boundary();
-        match edit {
-            Edit::Registers(from) => set_registers(self.parts_mut().0, from),
-            Edit::Pc(pc) => self.go_on_at(*pc),
-            Edit::Memory { tid, addr, bytes } => {
-                return write_memory(self.parts_mut().0, *tid, *addr, bytes);
-            }
-        }
-        true
+        self.edit(edit)
     }
 
     fn timing(&self) -> Option<(CoreStats, CpiStack, MemoryStats)> {

@@ -37,9 +37,10 @@ use crate::mode::{Functional, Timed};
 use crate::processes::{functional, timed};
 
 pub use self::history::{End, Told};
-pub use self::machine::{Edit, ShownEditor};
+pub use self::machine::ShownEditor;
 pub use self::server::Ended;
 pub use self::stops::{Halt, Stops, Watch, WatchKind};
+pub use crate::edit::Edit;
 
 /// Why a program cannot be debugged, or not any more.
 #[derive(Debug, thiserror::Error)]

@@ -32,10 +32,9 @@ use hps_sim_core::memory::{Memory, PAGE_SIZE};
 use hps_sim_core::trap::TrapCause;
 
 use super::files::{Opened, copy_range};
-use super::machine::Edit;
 use super::registers::{self, Guest, RegisterFile};
 use super::stops::{Halt, Stops, Watch, WatchKind};
-use super::{DebugError, Debugger, End};
+use super::{DebugError, Debugger, Edit, End};
 
 /// Errno of an address that is not mapped, as the protocol numbers it.
 const EFAULT: u8 = 14;
@@ -317,7 +316,7 @@ impl MultiThreadBase for Session<'_, '_> {
 
     fn write_addrs(&mut self, start_addr: u64, data: &[u8], tid: Tid) -> TargetResult<(), Self> {
         self.edit(Edit::Memory {
-            tid: tid.get() as u32,
+            tid: Some(tid.get() as u32),
             addr: start_addr,
             bytes: data.to_vec(),
         })

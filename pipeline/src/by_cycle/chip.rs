@@ -36,7 +36,7 @@ use super::warming::Past;
 use super::{Learned, Processor, Warm};
 use crate::config::MachineConfig;
 use crate::interrupts::Interrupts;
-use crate::memsys::{MemoryStats, MemorySystem, SharedMemory};
+use crate::memsys::{MemoryStats, MemorySystem, SharedMemory, Transaction};
 use crate::model::{
     CoreStats, CpiStack, Finished, MemoryDependence, Params, PipelineProbe, TIME_SLICE,
 };
@@ -308,6 +308,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         for one in &mut self.processors {
             one.context.stores.note_instructions();
         }
+    }
+
+    /// Notes from now on what cores ask of each other, line by line. Nothing on a chip with one core.
+    pub fn record_transactions(&mut self) {
+        self.shared.record_transactions();
+    }
+
+    /// What has been noted so, in the order in which the model decided it, and the number of transactions that were too
+    /// many.
+    #[must_use]
+    pub fn transactions(&self) -> (Vec<Transaction>, u64) {
+        self.shared.transactions()
     }
 
     /// Ends the account of a run: gives the slots that a run at its limit has left in its last cycle to

@@ -16,9 +16,10 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::CoreId;
 use super::calendar::Calendar;
 use super::stats::CoherenceStats;
+use super::transactions::{Copies, Journal, Transaction, TransactionKind};
+use super::{CoreId, Level};
 use crate::config::{ChipConfig, Coherence};
 
 /// Purpose for which a core wants a line.
@@ -57,6 +58,16 @@ struct Holders {
     settled: u64,
     /// The cycle from which on all copies are there that cores read.
     copied: u64,
+}
+
+impl From<Holders> for Copies {
+    fn from(holders: Holders) -> Self {
+        Copies {
+            cores: holders.cores,
+            is_exclusive: holders.is_exclusive && holders.cores != 0,
+            is_changed: holders.is_changed,
+        }
+    }
 }
 
 impl Holders {
@@ -98,12 +109,14 @@ pub(super) struct CoherenceState {
     snoop_bus_cycles: u64,
     snoop_bus: Calendar,
     stats: Box<[CoherenceStats]>,
+    /// Transactions one by one, if somebody watches.
+    pub(super) journal: Option<Box<Journal>>,
 }
 
 hps_sim_core::save_state! {
     CoherenceState {
         lines, vacated, orders, protocol: skip, transfer_cycles: skip, keep_cycles: skip,
-        invalidate_cycles: skip, snoop_bus_cycles: skip, snoop_bus, stats,
+        invalidate_cycles: skip, snoop_bus_cycles: skip, snoop_bus, stats, journal: skip,
     }
 }
 
@@ -134,6 +147,7 @@ impl CoherenceState {
             snoop_bus_cycles: u64::from(chip.snoop_bus_cycles),
             snoop_bus: Calendar::new(),
             stats: vec![CoherenceStats::default(); cores].into_boxed_slice(),
+            journal: None,
         }
     }
 
@@ -209,11 +223,34 @@ impl CoherenceState {
             }
         }
         self.lines.insert(line, after);
+        if let Some(journal) = &mut self.journal {
+            journal.note(Transaction {
+                address: line,
+                core,
+                kind: want.into(),
+                asked_cycle: at,
+                granted_cycle: asked,
+                started_cycle: start,
+                answered_cycle: answer.cycle,
+                arrived_cycle: None,
+                source: None,
+                owner: cores_of(others).next().filter(|_| answer.from_core),
+                is_written_back: answer.write_back,
+                losers: answer.losers,
+                kept_until_cycle: until,
+                before: before.into(),
+                after: after.into(),
+            });
+        }
         answer
     }
 
-    /// A core that has asked for a line has it from a cycle on.
-    pub fn arrives(&mut self, core: CoreId, line: u64, cycle: u64) {
+    /// A core that has asked for a line has it from a cycle on. `source`: where it comes from; `None` if the core had it
+    /// and may write it now.
+    pub fn arrives(&mut self, core: CoreId, line: u64, cycle: u64, source: Option<Level>) {
+        if let Some(journal) = &mut self.journal {
+            journal.arrives(core, line, cycle, source);
+        }
         if let Some(holders) = self.lines.get_mut(&line)
             && holders.cores & bit(core) != 0
         {
@@ -238,11 +275,18 @@ impl CoherenceState {
         holders.is_some_and(|holders| holders.cores & bit(core) != 0)
     }
 
-    /// A core begins to write a line. False: it has to ask first.
-    pub fn change(&mut self, core: CoreId, line: u64) -> bool {
+    /// A core begins to write a line in a cycle. False: it has to ask first.
+    pub fn change(&mut self, core: CoreId, line: u64, now: u64) -> bool {
         match self.lines.get_mut(&line) {
             Some(holders) if holders.is_exclusive && holders.cores == bit(core) => {
+                let before = *holders;
                 holders.is_changed = true;
+                if let Some(journal) = &mut self.journal
+                    && !before.is_changed
+                {
+                    let states = (before.into(), (*holders).into());
+                    journal.note_quiet((core, line), TransactionKind::Change, now, states);
+                }
                 true
             }
             _ => false,
@@ -257,6 +301,25 @@ impl CoherenceState {
     /// A core does not have a line any more, which is where it went in cycle `there`. What ended before `past` does not
     /// matter any more.
     pub fn leave(&mut self, core: CoreId, line: u64, past: u64, there: u64) {
+        if let Some(journal) = &mut self.journal
+            && let Some(holders) = self.lines.get(&line)
+            && holders.cores & bit(core) != 0
+        {
+            let after = Holders {
+                cores: holders.cores & !bit(core),
+                ..*holders
+            };
+            let states = ((*holders).into(), after.into());
+            journal.note_quiet((core, line), TransactionKind::Drop, past, states);
+        }
+        self.forget(core, line, past, there);
+    }
+
+    /// A core's caches do not have a line that it has asked for: the end of [`leave`](Self::leave).
+    pub fn forget(&mut self, core: CoreId, line: u64, past: u64, there: u64) {
+        if let Some(journal) = &mut self.journal {
+            journal.forgets(core, line);
+        }
         let Some(holders) = self.lines.get_mut(&line) else {
             return;
         };

@@ -393,7 +393,7 @@ impl Level1 {
         if let Some(primary) = self.mshrs.find(now, line) {
             let prefetcher = self.prefetcher.as_ref();
             let is_prefetched = prefetcher.is_some_and(|prefetcher| prefetcher.is_unused(line));
-            if is_prefetched && shared.may_change(link.core, addr) {
+            if is_prefetched && shared.may_change(link.core, now, addr) {
                 return Ok(known);
             }
             if primary.level != Level::Core {

@@ -120,6 +120,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod tlb;
+mod transactions;
 mod write_buffer;
 
 pub(crate) use address_space::AddressSpace;
@@ -134,6 +135,7 @@ pub use stats::{
     BusStats, CacheStats, CoherenceStats, MemoryStats, PrefetchStats, TlbStats, WriteBufferStats,
 };
 pub use system::MemorySystem;
+pub use transactions::{Copies, Transaction, TransactionKind};
 
 /// Where data come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -207,7 +207,7 @@ impl SharedMemory {
         let (first, last) = link.bus.transfer(past, sent_from, bytes);
         let end = last.max(whole_from);
         if has_asked && let Some(coherence) = &mut self.coherence {
-            coherence.arrives(link.core, line, end);
+            coherence.arrives(link.core, line, end, Some(level));
         }
         let ready = if self.critical_word_first { first } else { end };
         Ok(Fill { ready, end, level })
@@ -238,7 +238,7 @@ impl SharedMemory {
         let past = self.past(now);
         let has_private_l2 = self.has_private_l2();
         let coherence = self.coherence.as_mut()?;
-        if want == Want::Write && coherence.change(core, line) {
+        if want == Want::Write && coherence.change(core, line, now) {
             return None;
         }
         let had_line = coherence.may_have(core, line);
@@ -256,7 +256,7 @@ impl SharedMemory {
         }
         if want == Want::Fetch && !has_private_l2 && !had_line {
             // The level 1 instruction cache does not take part, and the data cache has not asked.
-            coherence.leave(core, line, past, 0);
+            coherence.forget(core, line, past, 0);
         }
         if has_private_l2 {
             for loser in cores_of(answer.losers) {
@@ -281,17 +281,17 @@ impl SharedMemory {
     }
 
     /// Whether a core has a line alone; if so, it begins to write it.
-    pub(super) fn may_change(&mut self, core: CoreId, addr: u64) -> bool {
+    pub(super) fn may_change(&mut self, core: CoreId, now: u64, addr: u64) -> bool {
         let line = addr >> self.line_shift;
         let coherence = self.coherence.as_mut();
-        coherence.is_none_or(|coherence| coherence.change(core, line))
+        coherence.is_none_or(|coherence| coherence.change(core, line, now))
     }
 
     /// A core that shares a line wants to write it: the cycle in which it may. `known`: the cycle in which its level 1
     /// cache knows that it has to ask. `None`: it may already.
     pub(super) fn upgrade(&mut self, core: CoreId, now: u64, known: u64, addr: u64) -> Option<u64> {
         let line = addr >> self.line_shift;
-        if self.coherence.as_mut()?.change(core, line) {
+        if self.coherence.as_mut()?.change(core, line, now) {
             return None;
         }
         let mut at = known + self.request_cycles;
@@ -302,7 +302,7 @@ impl SharedMemory {
         let end = answer.cycle + self.request_cycles;
         let coherence = self.coherence.as_mut()?;
         coherence.count_upgrade(core);
-        coherence.arrives(core, line, end);
+        coherence.arrives(core, line, end, None);
         Some(end)
     }
 

@@ -224,7 +224,10 @@ impl Server {
         let known = all.iter().position(|(known, _)| known == id);
         let session = match known {
             Some(at) => all.remove(at).1,
-            None => Arc::new(Mutex::new(Session::serving(self.program.clone()))),
+            None => Arc::new(Mutex::new(Session::serving(
+                self.program.clone(),
+                hps_teach::c::compile,
+            ))),
         };
         all.insert(0, (id.to_owned(), Arc::clone(&session)));
         all.truncate(MOST_SESSIONS);

@@ -165,3 +165,25 @@ fn an_overview_counts_each_cycle_once() {
         .filter(|row| row.text.starts_with("slli"));
     assert_eq!(heads.count(), 1);
 }
+
+#[test]
+fn states_are_those_of_their_cycles() {
+    let (mut session, summary) = started(example(BRANCHES, "wide-8"));
+    let request = Request::States {
+        first: 0,
+        count: summary.cycles,
+        context: 0,
+    };
+    let states = match session.answer(request) {
+        Answer::States { states } => states,
+        other => panic!("{other:?}"),
+    };
+    assert!(states.iter().any(|one| one.cause == "mispredict"));
+    for cycle in (1..summary.cycles).step_by(11) {
+        let view = ask!(session, Request::Cycle { cycle, context: 0 }, Answer::Cycle);
+        let mut spans = states.iter();
+        let span = spans.find(|one| (one.first..one.end).contains(&cycle));
+        let said = span.map(|one| format!("{}: {}", one.state, one.cause));
+        assert_eq!(said.unwrap_or_else(|| "computing".to_owned()), view.state);
+    }
+}

@@ -1,4 +1,4 @@
-
+        .text
 # What the programs call: print writes a number and the end of a line, write is the system call.
         .globl print
 print:  addi sp, sp, -48

@@ -66,10 +66,14 @@ export class Editor {
   readonly element: HTMLElement;
   private readonly view: EditorView;
   private toggle: ((line: number) => void) | undefined;
+  private entered: ((line: number) => void) | undefined;
 
-  constructor(text: string, label: string, changed: (text: string) => void) {
+  /** `run`: what Ctrl and Enter do. */
+  constructor(text: string, label: string, changed: (text: string) => void, run?: () => void) {
     const onChange = EditorView.updateListener.of((update) => {
-      if (update.docChanged) changed(update.state.doc.toString());
+      const { doc, selection } = update.state;
+      if (update.docChanged) changed(doc.toString());
+      else if (update.selectionSet) this.entered?.(doc.lineAt(selection.main.head).number);
     });
     this.view = new EditorView({
       state: EditorState.create({
@@ -91,13 +95,18 @@ export class Editor {
           chosen,
           pointer,
           // Tab leaves the editor, as it does other controls.
-          keymap.of([...defaultKeymap, ...historyKeymap]),
+          keymap.of([...(run ? [{ key: "Mod-Enter", run: () => (run(), true) }] : []), ...defaultKeymap, ...historyKeymap]),
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
           onChange,
         ],
       }),
     });
     this.element = this.view.dom;
+  }
+
+  /** Tells of the line that the cursor comes to. */
+  enters(entered: (line: number) => void): void {
+    this.entered = entered;
   }
 
   /** Line numbers set breakpoints. */

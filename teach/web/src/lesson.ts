@@ -87,7 +87,7 @@ const FIELDS: Record<string, string[]> = {
 };
 /** Links of a text: what stands in front of the colon. */
 const LINKS = ["row", "block", "tab", "counter", "view", "table", "cycle", "set"];
-export const BLOCKS = ["predictors", "fetch", "rob", "commit", "icache", "stations", "units", "stores", "level2", "dcache", "loads", "decode", "memory", "one"];
+export const BLOCKS = ["coherence", "predictors", "fetch", "rob", "commit", "icache", "stations", "units", "stores", "level2", "dcache", "loads", "decode", "memory", "one"];
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

@@ -46,8 +46,12 @@ export interface Linked {
   /** The table of the machine that is shown, and its set. */
   table: string;
   set: number;
+  /** The line whose coherence is shown, `all` lines, or nothing while that is closed. */
+  line: string;
   /** The text in the editor of productions, which need not have run. */
   productions: string | null;
+  /** The text in the editor of C, if it has not been compiled. */
+  c: string | null;
   order: ProfileOrder;
   /** The profiler whose samples are on the time line. */
   marks: string;

@@ -25,7 +25,7 @@ const VIEWS: [View, string][] = [
 const BEGIN: Linked = {
   view: "pipeline",
   setup: {
-    program: { kind: "assembly", isa: "riscv64", text: EXAMPLES[0]!.text },
+    program: { kind: "assembly", isa: "riscv64", text: EXAMPLES[0]!.text, c: null },
     arguments: [],
     input: "",
     machine: "hps-4wide",
@@ -33,6 +33,7 @@ const BEGIN: Linked = {
     productions: [],
     params: {},
     limit: 20_000,
+    edits: [],
   },
   pinned: null,
   cycle: 0,
@@ -46,7 +47,9 @@ const BEGIN: Linked = {
   form: "bytes",
   table: "l1d",
   set: 0,
+  line: "",
   productions: null,
+  c: null,
   order: {
     level: "instruction",
     profilers: ["interrupt", "lci", "pebs", "tip"].map((name) => ({ name, period: 97, seed: 1, random_percent: 0 })),

@@ -2,6 +2,7 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h, labelled } from "./dom";
+import { cell, edit, editedAt, walked } from "./edits";
 import { t } from "./language";
 import type { Linked } from "./link";
 
@@ -47,6 +48,8 @@ export class MemoryPanel {
   /** The bytes of the cycle that was looked at before. */
   private before: string[] = [];
   private bytesOf = 0;
+  /** The address of the first byte. */
+  private first = 0n;
   private readonly shown = h("div", {});
 
   constructor(private readonly app: App) {
@@ -88,10 +91,10 @@ export class MemoryPanel {
       fill(this.shown, h("p", { class: "faint" }, form === "picture" ? t("A picture has {side} rows of {side} bytes, a pixel each; programs call it {symbol}.", { side: SIDE, symbol: SCREEN }) : t("Write an address or the name of a symbol.")));
       return;
     }
-    fill(this.shown, form === "picture" ? this.picture() : h("pre", {}, form === "text" ? this.text() : this.numbers(form)));
+    fill(this.shown, form === "picture" ? this.picture() : form === "text" ? h("pre", {}, this.text()) : walked(h("pre", {}, this.numbers(form))));
   }
 
-  /** Rows of numbers; what has changed since the cycle before is marked. */
+  /** Rows of numbers that can be edited; what has changed since the cycle before, or was edited, is marked. */
   private numbers(form: Form): (Node | string)[] {
     const size = form === "words" ? 4 : form === "doublewords" ? 8 : 1;
     const lines: (Node | string)[] = [];
@@ -101,8 +104,13 @@ export class MemoryPanel {
       for (let from = at; from < at + 16; from += size) {
         const now = this.bytes.slice(from, from + size);
         const same = now.every((byte, i) => byte === this.before[from + i]);
-        const said = (size === 1 ? now[0]! : number(now)).padStart(width);
-        lines.push(same ? said : h("mark", {}, said), " ");
+        const text = size === 1 ? now[0]! : number(now);
+        const place = `0x${(this.first + BigInt(from)).toString(16)}`;
+        const said = now.includes("--")
+          ? text.padStart(width)
+          : cell(text.padStart(width), place, size === 1 ? `0x${text}` : text, (written) => edit(this.app, place, written, size));
+        const at = editedAt(this.app, place);
+        lines.push(same && at === undefined ? said : h("mark", { title: at === undefined ? undefined : t("edited in cycle {cycle}", { cycle: at }) }, said), " ");
       }
       lines.push(size === 1 ? ` ${this.bytes.slice(at, at + 16).map(printable).join("")}\n` : "\n");
     }
@@ -143,13 +151,14 @@ export class MemoryPanel {
   async read(loudly: boolean): Promise<void> {
     const { cycle, address, form } = this.app.linked;
     try {
-      const { bytes } = await this.app.api.ask("memory", { ask: "memory", cycle, address, bytes: BYTES[form] });
+      const { bytes, address: first } = await this.app.api.ask("memory", { ask: "memory", cycle, address, bytes: BYTES[form] });
       const now = this.app.linked;
       if (cycle !== now.cycle || address !== now.address || form !== now.form) return;
-      if (loudly) this.before = bytes;
+      if (loudly || this.before.length === 0) this.before = bytes;
       else if (cycle !== this.bytesOf) this.before = this.bytes;
       this.bytes = bytes;
       this.bytesOf = cycle;
+      this.first = BigInt(first);
       this.show();
     } catch (error) {
       if (loudly) this.app.fail(error);

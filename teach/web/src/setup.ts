@@ -2,7 +2,7 @@
 
 import type { App } from "./app";
 import { choice, debounced, fill, grouped, h, labelled } from "./dom";
-import { CSource } from "./csource";
+import { CSource, linesOfC } from "./csource";
 import { Editor } from "./editor";
 import { t } from "./language";
 import { machineDiagram } from "./machine";
@@ -104,6 +104,19 @@ export const EXAMPLES = (JSON.parse(document.getElementById("examples")!.textCon
   }),
 );
 
+/** A program in C to begin with. */
+const OWN_C = `// Ctrl and Enter compile this. print writes a number, write is the system call.
+void print(long number);
+
+int main(void) {
+  long sum = 0;
+  for (long i = 1; i <= 100; i++)
+    sum += i * i;
+  print(sum);
+  return 0;
+}
+`;
+
 /** Machines to grow with, which come first. */
 const LADDER = ["single-cycle", "five-stage-stalls", "five-stage", "five-stage-dual", "tiny-2wide"];
 
@@ -118,7 +131,13 @@ export class SetupPanel {
   readonly element = h("section", { class: "setup", "aria-label": t("Program and machine") });
   readonly editor: Editor;
   private readonly source = h("div", { class: "source" });
+  /** The text in C: a listing, or where there is a compiler an editor. */
   private readonly c = new CSource((lines) => this.editor.choose(lines));
+  private readonly cEditor: Editor;
+  private readonly cState = h("span", { class: "faint", role: "status" });
+  private readonly cBox: HTMLElement;
+  /** Lines of C by lines of assembly, of the program in the editor of C. */
+  private ofC = new Map<number, number>();
   private readonly machine = h("div", { class: "keys" });
   readonly diagram = h("div", { class: "machine-picture", tabIndex: 0, role: "region", "aria-label": t("Block diagram of the machine") });
   private readonly run = debounced(160, () => void this.app.run());
@@ -129,23 +148,34 @@ export class SetupPanel {
     this.editor = new Editor(program.kind === "assembly" ? program.text : EXAMPLES[0]!.text, t("Assembly program"), (text) => {
       const now = this.app.linked.setup.program;
       if (now.kind === "assembly" && now.text !== text) {
+        // The program in C is another one now.
+        this.app.linked.c ??= now.c ?? null;
+        now.c = null;
         now.text = text;
         this.app.tell("setup");
       }
     });
     this.editor.breaks((line) => this.toggleLine(line));
+    this.cEditor = new Editor("", t("Program in C"), (text) => this.draftC(text), () => void this.compile());
+    this.cEditor.breaks((line) => this.linesOf(line).slice(0, 1).forEach((own) => this.toggleLine(own)));
+    this.cEditor.enters((line) => this.editor.choose(this.linesOf(line)));
+    const compile = h("button", { type: "button", class: "primary", title: t("Ctrl+Enter"), onclick: () => void this.compile() }, t("Compile"));
+    this.cBox = h("div", { class: "c-editor" }, h("div", { class: "bar" }, compile, this.cState), this.cEditor.element);
     app.listen((change) => {
       if (change === "run") fill(this.diagram, app.summary ? machineDiagram(app.summary, app.linked.setup.keys) : null);
       if (change === "problem") {
         this.editor.mark(app.problem?.place === "assembly" ? app.problem : undefined);
+        this.cEditor.mark(app.problem?.place === "c" ? app.problem : undefined);
       }
       if (change === "cycle" || change === "run") {
         const pc = app.stateView?.pc;
         const line = pc ? app.summary?.lines[pc] : undefined;
         this.editor.point(line);
         this.c.point(line);
-        const lines = app.linked.breakpoints.map((at) => app.summary?.lines[at]);
-        this.editor.showBreaks(lines.filter((line) => line !== undefined));
+        this.cEditor.point(line === undefined ? undefined : this.ofC.get(line));
+        const lines = app.linked.breakpoints.map((at) => app.summary?.lines[at]).filter((line) => line !== undefined);
+        this.editor.showBreaks(lines);
+        this.cEditor.showBreaks(lines.map((line) => this.ofC.get(line)).filter((line) => line !== undefined));
       }
     });
     this.render();
@@ -159,13 +189,51 @@ export class SetupPanel {
     if (first) this.app.toggleBreakpoint(first[0]);
   }
 
+  /** The lines of assembly that a line of C has become. */
+  private linesOf(line: number): number[] {
+    return [...this.ofC].filter(([, of]) => of === line).map(([own]) => own);
+  }
+
+  /** The text in C was changed, and waits for the compiler. */
+  private draftC(text: string): void {
+    const { linked } = this.app;
+    const now = linked.setup.program;
+    const compiled = now.kind === "assembly" ? now.c : null;
+    linked.c = text === compiled ? null : text;
+    this.ofC = new Map(linked.c === null && now.kind === "assembly" ? linesOfC(now.text) : []);
+    this.tellC();
+    this.app.tell("setup");
+  }
+
+  private tellC(): void {
+    this.cState.textContent = this.app.linked.c === null ? t("compiled") : t("changed: Compile, or Ctrl+Enter");
+  }
+
+  /** Compiles what stands in the editor of C, and runs it. */
+  private async compile(c = this.cEditor.text): Promise<void> {
+    const { linked } = this.app;
+    try {
+      const { text } = await this.app.api.ask("compiled", { ask: "compile", c });
+      linked.setup.program = { kind: "assembly", isa: "riscv64", text, c };
+      linked.setup.edits = [];
+      linked.c = null;
+      this.changed();
+    } catch (error) {
+      this.app.fail(error);
+    }
+    this.render();
+  }
+
   /** The setup was changed from outside. */
   render(): void {
     const { setup } = this.app.linked;
     const program = setup.program;
     const { served, limits } = this.app.catalog;
+    const { compiles } = this.app.catalog;
+    const isOwnC = program.kind === "assembly" && typeof program.c === "string";
     const programs: [string, string][] = [
       ["assembly", t("assembly, written here")],
+      ...(compiles || isOwnC ? [["c", compiles ? t("C, written here") : t("C, compiled before")] as [string, string]] : []),
       ...EXAMPLES.map(({ name, c }, at): [string, string] => [`example ${at}`, `${c === undefined ? t("example") : "C"}: ${t(name)}`]),
       ...(served ? [["served", served[0]] as [string, string]] : []),
       ...this.app.catalog.programs.map(({ name, about }): [string, string] => [name, `${name}: ${t(about)}`]),
@@ -173,7 +241,7 @@ export class SetupPanel {
     ];
     const isa = program.kind === "file" ? "riscv64" : program.isa;
     const example = EXAMPLES.findIndex((one) => program.kind === "assembly" && isa === one.isa && one.text === program.text);
-    const which = program.kind === "built_in" ? program.name : example >= 0 ? `example ${example}` : program.kind;
+    const which = program.kind === "built_in" ? program.name : example >= 0 ? `example ${example}` : isOwnC ? "c" : program.kind;
     const file = h("input", {
       type: "file",
       class: "hidden-file",
@@ -210,12 +278,16 @@ export class SetupPanel {
       },
     });
     const choose = (name: string, set: string): void => {
+      if (name === "c") return void this.compile(this.app.linked.c ?? (program.kind === "assembly" ? program.c : null) ?? OWN_C);
+      setup.edits = [];
+      if (name !== "assembly") this.app.linked.c = null;
+      else if (program.kind === "assembly") this.app.linked.c ??= program.c;
       if (name === "assembly") {
         const kept = this.editor.text;
-        setup.program = { kind: "assembly", isa: set, text: kept };
+        setup.program = { kind: "assembly", isa: set, text: kept, c: null };
       } else if (name.startsWith("example ")) {
-        const { isa, text } = EXAMPLES[Number(name.slice(8))]!;
-        setup.program = { kind: "assembly", isa, text };
+        const { isa, text, c } = EXAMPLES[Number(name.slice(8))]!;
+        setup.program = { kind: "assembly", isa, text, c: c ?? null };
       } else if (name === "file" && this.file) {
         setup.program = this.file;
       } else if (name === "served" && served) {
@@ -291,9 +363,19 @@ export class SetupPanel {
       h("div", { class: "machine-drawer", hidden: this.app.linked.drawer !== "machine" }, this.diagram, this.machine),
     );
     if (program.kind === "assembly") {
+      const c = program.c ?? EXAMPLES[example]?.c;
       this.editor.text = program.text;
-      this.c.show(EXAMPLES[example]?.c, program.text);
-      fill(this.source, h("div", { class: EXAMPLES[example]?.c === undefined ? "" : "beside-c" }, this.c.element, this.editor.element));
+      this.c.show(compiles ? undefined : c, program.text);
+      const beside = c === undefined ? null : compiles ? this.cBox : h("div", {}, this.c.element, h("p", { class: "faint" }, t("A page in a browser alone has no compiler: hps teach --serve 8000 serves one in which C is written.")));
+      fill(this.source, h("div", { class: beside ? "beside-c" : "" }, beside, this.editor.element));
+      if (c !== undefined && compiles) {
+        const draft = this.app.linked.c;
+        this.cEditor.text = draft ?? c;
+        // Setting the text above has told of a draft that is none.
+        this.app.linked.c = draft;
+        this.ofC = draft === null ? linesOfC(program.text) : new Map();
+        this.tellC();
+      }
     } else {
       const isFile = program.kind === "file";
       fill(this.source, isFile ? h("p", { class: "faint" }, t("{name} is not part of links to this page.", { name: program.name })) : null);

@@ -335,7 +335,8 @@ export class Timeline {
     const view = this.app.cycleView;
     if (!view) return;
     const { cycle } = this.app.linked;
-    const first = view.rob[0]?.row ?? view.front[0];
+    // The uppermost row decides where rows begin; in flight there may be none behind an edit.
+    const first = this.app.line(Math.floor(this.top)) ?? view.rob[0]?.row ?? view.front[0];
     const left = this.follows && first ? Math.max(0, first.fetch - 1) : this.left;
     if (cycle >= left && cycle < left + this.columns - 1) return;
     this.follows = false;
@@ -516,6 +517,7 @@ export class Timeline {
       if (row) this.paintRow(row, y, x, cell, label, color, samples);
     });
     if (this.app.linked.arrows) this.paintArrows(rows, places, x, label, color);
+    this.paintEdits(x, label, width, height, color);
     this.paintCurtain(x, label, width, height, color);
     pen.fillStyle = color("--grid");
     pen.fillRect(label - 1, 0, 1, height);
@@ -524,6 +526,26 @@ export class Timeline {
     const { contexts } = this.app.summary;
     const of = contexts.length > 1 ? `, ${contexts[this.app.linked.context]}` : "";
     pen.fillText(`${t(label < LABEL ? "lost" : "no commits")}${of}`, 4, ROW * 1.5);
+  }
+
+  /** A line behind each cycle with edits, and what they change. */
+  private paintEdits(x: (cycle: number) => number, label: number, width: number, height: number, color: (name: string) => string): void {
+    const { pen } = this;
+    const places = new Map<number, string[]>();
+    this.app.linked.setup.edits.forEach(({ place }, at) => {
+      const cycle = this.app.summary?.edited[at];
+      if (typeof cycle === "number") places.set(cycle, [...(places.get(cycle) ?? []), place]);
+    });
+    for (const [cycle, all] of places) {
+      const begin = x(cycle + 1);
+      if (begin < label || begin > width) continue;
+      const text = `✎ ${all.length > 3 ? t("{n} edits", { n: all.length }) : all.join(", ")}`;
+      pen.fillStyle = color("--accent");
+      pen.fillRect(begin - 2, ROW, 2, height);
+      pen.fillRect(begin, height - ROW, text.length * 7.25 + 8, ROW);
+      pen.fillStyle = color("--on-accent");
+      pen.fillText(text, begin + 4, height - ROW / 2);
+    }
   }
 
   /** Arrows from where a result is there to where it is used: to and from the selected instruction. */

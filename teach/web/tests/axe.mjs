@@ -8,7 +8,7 @@ import { lessons, modules, open, ready, saying, settled, shots } from "./chromiu
 const source = readFileSync(createRequire(join(modules, "package.json")).resolve("axe-core/axe.min.js"), "utf8");
 
 /** What axe finds wrong, a line for each rule with the first element. */
-async function violations(page) {
+export async function violations(page) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(source);
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   return violations.map(({ id, nodes }) => `${id}: ${nodes.length} times, ${nodes[0].html.slice(0, 140)} (${nodes[0].any[0]?.message ?? nodes[0].all[0]?.message ?? nodes[0].none[0]?.message ?? ""})`);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { axes } from "./axe.mjs";
 import { all, hps, lessons, link, open, ready, saying, shots } from "./chromium.mjs";
+import { editing } from "./editing.mjs";
 import { german } from "./german.mjs";
 import { looks } from "./looks.mjs";
 import { parts } from "./parts.mjs";
@@ -17,7 +18,7 @@ async function driveLessons(language) {
   const page = await open(`?lang=${language}`);
   await ready(page);
   const lessons = await page.evaluate(() => window.hps.lessons.lessons.map(({ lesson }) => lesson.steps.length));
-  assert.equal(lessons.length, 21);
+  assert.equal(lessons.length, 22);
   const idle = () => page.waitForFunction(() => !window.hps.app.busy && window.hps.app.summary && window.hps.app.cycleView);
   for (const [at, steps] of lessons.entries()) {
     await page.selectOption(".lesson-nav select", String(at));
@@ -372,6 +373,7 @@ const tests = {
   ...german,
   ...parts,
   ...programs,
+  ...editing,
   ...looks,
 };
 

@@ -39,7 +39,7 @@ export function align(kept: Row[], now: Row[]): Pair[] {
 }
 
 const sameProgram = (a: Setup, b: Setup): boolean =>
-  JSON.stringify([a.program, a.arguments, a.input, a.productions, a.params]) === JSON.stringify([b.program, b.arguments, b.input, b.productions, b.params]);
+  JSON.stringify([a.program, a.arguments, a.input, a.productions, a.params, a.edits]) === JSON.stringify([b.program, b.arguments, b.input, b.productions, b.params, b.edits]);
 
 export class CompareView {
   readonly element = h("section", { class: "view compare", "aria-label": t("Compare") });

@@ -125,6 +125,7 @@ export class LessonsView {
     setup.input = "";
     setup.productions = [];
     setup.params = {};
+    setup.edits = [];
     for (const one of lesson.steps.slice(0, step + 1)) this.take(lesson, one);
     this.given = { program: JSON.stringify(setup.program), machine: JSON.stringify([setup.machine, setup.keys]) };
   }
@@ -134,6 +135,7 @@ export class LessonsView {
     const { linked } = this.app;
     const { setup } = linked;
     this.bring(lesson, step);
+    linked.c = null;
     // The editor has the lesson's productions; without any it keeps what was written there.
     linked.productions = setup.productions[0]?.text ?? linked.productions;
     const show = lesson.steps[step]!.show;
@@ -146,7 +148,7 @@ export class LessonsView {
 
   private take(lesson: Lesson, step: Step): void {
     const { setup } = this.app.linked;
-    if (step.program) setup.program = { kind: "assembly", isa: lesson.isa, text: step.program };
+    if (step.program) setup.program = { kind: "assembly", isa: lesson.isa, text: step.program, c: null };
     if (step.builtIn) setup.program = { kind: "built_in", name: step.builtIn, isa: lesson.isa, size: "small" };
     this.takeKeys(step.keys);
     if (step.productions !== undefined) {
@@ -213,7 +215,11 @@ export class LessonsView {
       return;
     }
     app.show("pipeline");
-    if (kind === "block") point(`.block-${value}`);
+    if (kind === "block" && value === "coherence") app.linked.line ||= "all";
+    if (kind === "block") {
+      app.tell("selected");
+      point(`.block-${value}`);
+    }
     if (kind === "table") {
       app.showTable(value);
       point(".tables-panel");
@@ -296,6 +302,7 @@ export class LessonsView {
 
   private changedAgainst(keep: string): string {
     const { setup } = this.app.linked;
+    if (setup.edits.length > 0) return t("A goal is reached without edits of registers and memory: take them back.");
     if (keep.includes("program") && JSON.stringify(setup.program) !== this.given.program) return t("The program must stay as the lesson has it.");
     if (keep.includes("machine") && JSON.stringify([setup.machine, setup.keys]) !== this.given.machine) return t("The machine must stay as the lesson has it.");
     return "";

@@ -2,7 +2,9 @@
 
 import { ended, type App } from "../app";
 import { Blocks } from "../blocks";
+import { CoherencePanel } from "../coherence";
 import { fill, grouped, h, percent } from "../dom";
+import { cell, edit, editedAt, editList, walked } from "../edits";
 import { pieces, t, word } from "../language";
 import type { Tab } from "../link";
 import { MemoryPanel } from "../memory";
@@ -34,6 +36,7 @@ export class PipelineView {
     this.element.append(
       h("div", { class: "upper" }, this.timeline.element, this.details, h("details", { class: "legend-box" }, h("summary", {}, t("What the letters and colours mean")), this.legend)),
       h("div", { class: "lower" }, this.blocks.element, this.side),
+      new CoherencePanel(app).element,
       this.tables.element,
     );
     app.listen((change) => {
@@ -221,7 +224,7 @@ export class PipelineView {
       ["output", t("Output")],
       ["counters", t("Counters")],
     ];
-    const focusable = () => Array.from(this.side.querySelectorAll<HTMLElement>("button, input, select"));
+    const focusable = () => Array.from(this.side.querySelectorAll<HTMLElement>("button, input, select, .cell"));
     // The keyboard stays where it was, also when what was asked for arrives.
     const focused = focusable().indexOf(document.activeElement as HTMLElement);
     fill(
@@ -246,6 +249,7 @@ export class PipelineView {
           ),
         ),
       ),
+      editList(this.app),
       h("div", { role: "tabpanel", class: "panel", tabIndex: 0, "aria-label": tabs.find(([tab]) => tab === this.app.linked.tab)?.[1] }, this.panel()),
     );
     if (focused >= 0) focusable()[focused]?.focus({ preventScroll: true });
@@ -275,15 +279,14 @@ export class PipelineView {
     if (!state) return h("p", {}, "…");
     if (state.missing && this.app.linked.tab !== "function") return h("p", {}, t(state.missing));
     if (this.app.linked.tab === "registers") {
-      return h(
+      const registers = h(
         "div",
         { class: "registers" },
         state.registers
           .filter((register, at) => at < 32 || register.value !== "0x0")
-          .map(({ name, value, changed }) =>
-            h("div", { class: changed ? "changed" : "" }, h("span", {}, name), h("code", {}, value)),
-          ),
+          .map(({ name, value, changed }) => this.register(name, value, changed)),
       );
+      return walked(registers);
     }
     if (this.app.linked.tab === "code") {
       const list = h(
@@ -304,6 +307,19 @@ export class PipelineView {
     if (this.app.linked.tab === "function") return this.renderFunction();
     if (this.app.linked.tab === "loop") return this.renderLoop();
     return this.memory.element;
+  }
+
+  /** A register with its value, which can be edited unless it is always zero. */
+  private register(name: string, value: string, changed: boolean): HTMLElement {
+    const at = editedAt(this.app, name);
+    const isZero = name === "zero" || name === "$31";
+    return h(
+      "div",
+      { class: changed ? "changed" : "" },
+      h("span", {}, name),
+      at === undefined ? null : h("small", { title: t("edited in cycle {cycle}", { cycle: at }) }, `✎ ${at}`),
+      isZero ? h("code", {}, value) : h("code", {}, cell(value, name, value, (text) => edit(this.app, name, text, 8))),
+    );
   }
 
   /** The instructions of the function where execution is, with the cycles that each took. */
