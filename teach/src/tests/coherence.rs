@@ -119,6 +119,38 @@ fn messages_are_as_many_as_the_machine_counts() {
 }
 
 #[test]
+fn a_line_is_there_behind_its_transfer() {
+    let (mut session, _) = started(example(&false_sharing(), "cmp-4"));
+    let view = coherence(&mut session, None);
+    let config = hps_pipeline::config::MachineConfig::preset("cmp-4").expect("a machine");
+    let transfer = u64::from(config.chip.transfer_cycles);
+    let of = |request: u64, kind: &str| {
+        let mut all = view.messages.iter();
+        all.find(|one| one.request == request && one.kind == kind)
+    };
+    let mut checked = 0;
+    for forward in view.messages.iter().filter(|one| one.kind == "forward") {
+        let asked = of(forward.request, "request").expect("a request");
+        let data = of(forward.request, "data").expect("a line");
+        assert!(asked.cycle <= forward.cycle, "{asked:?}");
+        let sent = forward.cycle + transfer;
+        assert!(data.text.starts_with(&format!("sent in cycle {sent};")));
+        assert!(data.cycle >= sent, "{data:?}");
+        assert_eq!((&asked.from, &forward.to), (&data.to, &data.from));
+        // The line stays until it is there: no other core is sent it before.
+        let mut between = view.messages.iter();
+        let taken = between.any(|one| {
+            one.kind == "forward"
+                && one.line == forward.line
+                && (forward.cycle + 1..data.cycle).contains(&one.cycle)
+        });
+        assert!(!taken, "{forward:?}");
+        checked += 1;
+    }
+    assert!(checked > 100, "{checked}");
+}
+
+#[test]
 fn neighbours_in_a_line_cost_messages() {
     let messages = |text: &str| {
         let (mut session, _) = started(example(text, "cmp-4"));
