@@ -2,7 +2,7 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h, labelled } from "./dom";
-import { t, word } from "./language";
+import { nameOf, t } from "./language";
 import type { CoherenceView, Message } from "./types";
 
 /** Messages that the list shows before and behind the one that is looked at. */
@@ -26,11 +26,6 @@ const STATES: Record<string, string> = {
   S: t("shared: it may read the line"),
   I: t("invalid: it does not have the line"),
 };
-
-const nameOf = (core: number): string => t("core {n}", { n: core });
-
-/** Who sends or receives a message. */
-const party = (name: string): string => (name.startsWith("core ") ? nameOf(Number(name.slice(5))) : word(name));
 
 export class CoherencePanel {
   readonly element = h("details", { class: "coherence block-coherence", hidden: true });
@@ -175,7 +170,7 @@ export class CoherencePanel {
       const [was, is] = [now.before[core], now.after[core]];
       const state = core < 0 ? "" : was === is ? `: ${is}` : `: ${was} → ${is}`;
       const classes = [name === now.from || name === now.to ? "ends" : "", was !== is ? "changed" : "", core >= 0 && is !== "I" ? "holds" : ""].filter(Boolean).join(" ");
-      return `<g class="${classes}"><rect x="${x - 66}" y="${y - 18}" width="132" height="36" rx="5"/><text x="${x}" y="${y + 5}" text-anchor="middle">${party(name)}${state}</text></g>`;
+      return `<g class="${classes}"><rect x="${x - 66}" y="${y - 18}" width="132" height="36" rx="5"/><text x="${x}" y="${y + 5}" text-anchor="middle">${nameOf(name)}${state}</text></g>`;
     };
     const [from, to] = [place.get(now.from), place.get(now.to)];
     const bend = from && to && from[1] === to[1] ? 40 : 0;
@@ -184,7 +179,7 @@ export class CoherencePanel {
       from && to && now.from !== now.to
         ? `<path class="way" marker-end="url(#message-tip)" d="M${from[0]} ${end(from, to)} Q${(from[0] + to[0]) / 2} ${(end(from, to) + end(to, from)) / 2 + bend} ${to[0]} ${end(to, from)}"/>`
         : "";
-    const picture = h("div", { class: "messages-picture", tabIndex: 0, role: "img", "aria-label": t("{from} to {to}: {kind}. States of the line before: {before}, behind: {after}", { from: party(now.from), to: party(now.to), kind: KINDS[now.kind] ?? now.kind, before: now.before, after: now.after }) });
+    const picture = h("div", { class: "messages-picture", tabIndex: 0, role: "img", "aria-label": t("{from} to {to}: {kind}. States of the line before: {before}, behind: {after}", { from: nameOf(now.from), to: nameOf(now.to), kind: KINDS[now.kind] ?? now.kind, before: now.before, after: now.after }) });
     picture.innerHTML = `<svg viewBox="0 0 ${width} 172" aria-hidden="true"><defs><marker id="message-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>${[...place].map(box).join("")}${arrow}</svg>`;
     return picture;
   }
@@ -203,7 +198,7 @@ export class CoherencePanel {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, [t("cycle"), t("message"), t("from"), t("to"), t("line"), ...Array.from({ length: cores }, (_, core) => nameOf(core))].map((name) => h("th", { scope: "col" }, name)))),
+        h("thead", {}, h("tr", {}, [t("cycle"), t("message"), t("from"), t("to"), t("line"), ...Array.from({ length: cores }, (_, core) => nameOf(`core ${core}`))].map((name) => h("th", { scope: "col" }, name)))),
         h(
           "tbody",
           {},
@@ -220,8 +215,8 @@ export class CoherencePanel {
                 } }, grouped(message.cycle)),
               ),
               h("td", {}, KINDS[message.kind] ?? message.kind),
-              h("td", {}, party(message.from)),
-              h("td", {}, party(message.to)),
+              h("td", {}, nameOf(message.from)),
+              h("td", {}, nameOf(message.to)),
               h("td", {}, h("code", {}, message.line)),
               states(message),
             ),

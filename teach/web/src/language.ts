@@ -41,3 +41,12 @@ export const t = (english: string, values: Record<string, Value> = {}): string =
 
 /** A name that the simulator gives to an event, a unit, or a state and its cause (`stalled:load_memory`). */
 export const word = (name: string): string => name.replaceAll("_", " ").split(/: ?/).map((one) => t(one)).join(": ");
+
+/** The name of a hardware context (`core 1, context 0`), or of who sends and receives messages (`core 1`, `level 2`). */
+export function nameOf(part: string): string {
+  const names = part.split(", ").map((one) => {
+    const [what = "", n = ""] = one.split(" ");
+    return what === "core" ? t("core {n}", { n }) : what === "context" ? t("context {n}", { n }) : word(one);
+  });
+  return names.join(", ");
+}

@@ -2,7 +2,7 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h } from "./dom";
-import { t, word } from "./language";
+import { nameOf, t, word } from "./language";
 import type { Wanted } from "./types";
 
 const KEYS: [string, string][] = [
@@ -101,7 +101,7 @@ export class Stepper {
   /** The hardware contexts, if there are several. */
   private renderContexts(): void {
     const all = this.app.summary?.contexts ?? [];
-    const options = all.map((name, at): [string, string] => [String(at), name]);
+    const options = all.map((name, at): [string, string] => [String(at), nameOf(name)]);
     const select = choice(options, String(this.app.linked.context), (at) => void this.app.turnTo(Number(at)));
     select.setAttribute("aria-label", t("Hardware context of the blocks"));
     fill(this.contexts, all.length > 1 ? select : null);

@@ -2,7 +2,7 @@
 
 import type { App } from "./app";
 import { fill, grouped, h } from "./dom";
-import { t, word } from "./language";
+import { nameOf, t, word } from "./language";
 import { Overview } from "./overview";
 import { penOf, type Pen } from "./svg";
 import type { Row } from "./types";
@@ -524,7 +524,7 @@ export class Timeline {
     pen.fillStyle = color("--faint");
     pen.fillText(t(label < LABEL ? "{n} insts" : "{n} instructions", { n: grouped(this.rows) }), 4, ROW / 2);
     const { contexts } = this.app.summary;
-    const of = contexts.length > 1 ? `, ${contexts[this.app.linked.context]}` : "";
+    const of = contexts.length > 1 ? `, ${nameOf(contexts[this.app.linked.context]!)}` : "";
     pen.fillText(`${t(label < LABEL ? "lost" : "no commits")}${of}`, 4, ROW * 1.5);
   }
 

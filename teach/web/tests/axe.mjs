@@ -43,6 +43,24 @@ const VIEWS = {
       await window.hps.lessons.go(0, 0);
     });
   },
+  edits: async (page) => {
+    await page.evaluate(async () => {
+      const { app } = window.hps;
+      app.linked.setup.edits = [{ instructions: 20, place: "t0", bytes: "0100000000000000" }, { instructions: 99_999, place: "0x1000000", bytes: "07" }];
+      app.linked.tab = "registers";
+      app.show("pipeline");
+      await app.run();
+    });
+  },
+  coherence: async (page, say) => {
+    await page.evaluate(async () => {
+      const { app } = window.hps;
+      Object.assign(app.linked.setup, { machine: "cmp-4", keys: {}, edits: [] });
+      app.linked.line = "all";
+    });
+    await page.getByLabel(say("Program"), { exact: true }).selectOption({ label: `${say("example")}: ${say("two threads")}` });
+    await page.locator(".coherence table").waitFor();
+  },
   keys: (page) => page.keyboard.press("?"),
 };
 

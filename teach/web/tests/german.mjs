@@ -24,8 +24,38 @@ async function throughViews(page, say, look) {
     await page.getByRole("tab", { name: say(tab), exact: true }).click();
     await seen(tab);
   }
+  await page.evaluate(() => {
+    const { app } = window.hps;
+    app.linked.setup.edits = [{ instructions: 20, place: "t0", bytes: "0100000000000000" }, { instructions: 99_999, place: "0x1000000", bytes: "07" }];
+    app.linked.tab = "registers";
+    return app.run();
+  });
+  await seen("edits");
+  await page.evaluate(() => (window.hps.app.linked.setup.edits = []));
   await page.getByRole("button", { name: say("Edit the program") }).click();
   await seen("program");
+  const chooser = page.getByLabel(say("Program"), { exact: true });
+  await chooser.selectOption({ label: `C: ${say("fibonacci")}` });
+  await seen("program in C");
+  await chooser.selectOption({ label: `${say("example")}: ${say("two threads")}` });
+  await page.evaluate(async () => {
+    const { app } = window.hps;
+    Object.assign(app.linked.setup, { machine: "cmp-4", keys: {} });
+    app.linked.line = "all";
+    await app.run();
+    await app.go(0);
+  });
+  await page.locator(".coherence table").waitFor();
+  await page.getByRole("button", { name: say("To the next message") }).click();
+  await seen("coherence");
+  await page.evaluate(() => {
+    const { app } = window.hps;
+    app.linked.setup.machine = "hps-4wide";
+    app.linked.line = "";
+    return app.run();
+  });
+  await chooser.selectOption({ label: `${say("example")}: ${say("sum")}` });
+  await settled(page);
   await page.getByRole("button", { name: say("Change the machine") }).click();
   await seen("machine");
   await page.click("#tab-compare");
@@ -106,9 +136,11 @@ export const german = {
       const bare = await page.evaluate(() => {
         const { catalog } = window.hps.app;
         const names = [...catalog.programs, ...catalog.machines, ...catalog.profilers, ...catalog.productions].map(({ name }) => name);
-        const known = [...names, "DISE", "HPS", "Lab", "KiB", "MiB", "MAX", "RISC-V", "Alpha", "English", "Tournament", "gshare", "TAGE", "_start", "0x[0-9a-f]+"];
+        const { program } = window.hps.app.linked.setup;
+        const labels = [...(program.text ?? "").matchAll(/^(\w+):/gm)].map(([, label]) => label);
+        const known = [...names, ...labels, "DISE", "HPS", "Lab", "KiB", "MiB", "MAX", "RISC-V", "Alpha", "English", "Tournament", "gshare", "TAGE", "_start", "0x[0-9a-f]+", "[MESI]{4}"];
         // What the simulator says: instructions, symbols, counters, entries of tables, and texts of lessons.
-        const quiet = "code, pre, script, style, .cm-editor, .slot, .memory-op, .tables-panel td, [data-counter], .panel small, .status, .registers, .sources, .dise .tables td, .profile th, .details, article.lesson .prose, .lesson h2, .lesson h3, .lesson .about, .lesson-list, .lessons h3, .lesson-nav option";
+        const quiet = "code, pre, script, style, .cm-editor, .slot, .memory-op, .tables-panel td, [data-counter], .panel small, .status, .registers, .sources, .dise .tables td, .profile th, .details, article.lesson .prose, .lesson h2, .lesson h3, .lesson .about, .lesson-list, .lessons h3, .lesson-nav option, .c-source, [lang=en], .coherence[hidden]";
         const all = [];
         const take = (text, where) => {
           const rest = text.replaceAll(new RegExp(`(?<![\\w-])(${known.join("|")})(?![\\w-])`, "g"), " ");
@@ -120,7 +152,7 @@ export const german = {
           if (!of.closest(quiet) && (of.checkVisibility() || of.tagName === "OPTION")) take(node.data, `${of.tagName}.${of.className}`);
         }
         for (const element of document.querySelectorAll("[aria-label], [title], [placeholder]")) {
-          if (element.closest(".slot, .memory-op, .cm-editor, .profile td, article.lesson .question")) continue;
+          if (element.closest(".slot, .memory-op, .cm-editor, .cell, .profile td, .coherence tbody tr, .coherence[hidden], article.lesson .question")) continue;
           for (const name of ["aria-label", "title", "placeholder"]) take(element.getAttribute(name) ?? "", `${element.tagName}.${element.className}[${name}]`);
         }
         return all;
@@ -140,7 +172,7 @@ export const german = {
         const found = await page.evaluate(() => {
           const all = [];
           for (const element of document.querySelectorAll("button, label, summary, h2, h3, legend, th, .slider, .fact, .tabs, header, .bar, .legend li")) {
-            if (!element.checkVisibility() || element.closest(".hidden-file, .cm-editor, .code, .profile, .source-lines")) continue;
+            if (!element.checkVisibility() || element.closest(".hidden-file, .cm-editor, .c-source, .code, .profile, .source-lines")) continue;
             if (element.scrollWidth - element.clientWidth > 1 && element.clientWidth > 0) all.push(`${element.tagName}.${element.className}: ${element.textContent.slice(0, 60)}`);
           }
           const page = document.documentElement;
