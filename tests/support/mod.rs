@@ -104,12 +104,17 @@ impl Hps {
 
 /// The format of a list, which names none, by the words of its command.
 fn format_of_list(args: &[&str]) -> &'static str {
-    match (args[0], args.contains(&"--suite")) {
+    match (args[0], args[1]) {
         ("sweep", _) => "hps-sweep",
-        ("programs", true) => "hps-suite",
-        ("programs", false) => "hps-programs",
+        ("programs", _) if args.contains(&"--suite") => "hps-suite",
+        ("programs", _) => "hps-programs",
         // The last is a name of earlier versions.
         ("leaderboard" | "profilers", _) => "hps-profilers",
+        ("machine", "show") => "hps-presets",
+        ("machine", "check") => "hps-machine-checks",
+        ("machine", "keys") => "hps-machine-keys",
+        ("dise", "check") => "hps-dise-checks",
+        ("dise", "list") => "hps-productions",
         _ => panic!("{args:?}: the JSON names no format"),
     }
 }
