@@ -5,7 +5,7 @@ import { Blocks } from "../blocks";
 import { CoherencePanel } from "../coherence";
 import { fill, grouped, h, percent } from "../dom";
 import { cell, edit, editedAt, editList, walked } from "../edits";
-import { pieces, t, word } from "../language";
+import { nameOf, pieces, t, word } from "../language";
 import type { Tab } from "../link";
 import { MemoryPanel } from "../memory";
 import { TablesPanel } from "../tables";
@@ -153,7 +153,7 @@ export class PipelineView {
     const last = this.timeline.lastShown;
     const facts = row.end > last ? [row.function ? t("in {function}", { function: row.function }) : "", t("what comes next is covered while a question asks for it")].filter(Boolean) : [
       this.waiting(row),
-      summary && summary.contexts.length > 1 ? summary.contexts[row.context] : "",
+      summary && summary.contexts.length > 1 ? nameOf(summary.contexts[row.context]!) : "",
       row.function ? t("in {function}", { function: row.function }) : "",
       line ? t("line {line}", { line }) : "",
       production ? t("of production {production}, place {place}", { production, place: row.position }) : "",
