@@ -6,7 +6,7 @@ use std::fmt;
 
 use pyo3::prelude::*;
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -20,13 +20,17 @@ pub type Notes = BTreeMap<String, (String, String)>;
 /// of objects are joined by dots; lists are JSON texts. A number that is missing somewhere is a float, and not a number
 /// there. A column that has notes and no value is there, too.
 pub fn columns(text: &str, notes: &Notes) -> PyResult<Vec<Column>> {
-    let rows = rows(text)?;
-    let count = rows.len();
     let mut table = Table::default();
-    for (at, row) in rows.into_iter().enumerate() {
-        table.next = 0;
-        table.add("", at, row);
+    let mut from = serde_json::Deserializer::from_str(text);
+    if text.trim_start().starts_with('[') {
+        let read = from.deserialize_seq(&mut table);
+        read.and_then(|()| from.end()).map_err(said)?;
+    } else {
+        for row in from.into_iter() {
+            table.row(row.map_err(said)?).map_err(said)?;
+        }
     }
+    let count = table.rows;
     for name in notes.keys() {
         table.place(name);
     }
@@ -61,11 +65,40 @@ pub fn table(text: &str, notes: &BTreeMap<String, Notes>) -> PyResult<Vec<Column
 struct Table {
     columns: Vec<(String, Vec<Option<Value>>)>,
     places: HashMap<String, usize>,
+    /// Rows that have been added.
+    rows: usize,
     /// Place of the column that is expected next: rows name their columns in one order.
     next: usize,
 }
 
+impl<'de> Visitor<'de> for &mut Table {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(row) = items.next_element()? {
+            self.row(row).map_err(A::Error::custom)?;
+        }
+        Ok(())
+    }
+}
+
 impl Table {
+    /// Adds a row.
+    fn row(&mut self, row: Node<'_>) -> anyhow::Result<()> {
+        let at = self.rows;
+        let Node::Object(members) = row else {
+            anyhow::bail!("row {at} is no object; a table is made of objects");
+        };
+        self.next = 0;
+        self.add("", at, members);
+        self.rows += 1;
+        Ok(())
+    }
+
     /// Adds the members of a row, or of an object in it, whose name with a dot is the prefix.
     fn add(&mut self, prefix: &str, row: usize, members: Members) {
         for (Key(key), value) in members {
@@ -169,23 +202,6 @@ impl<'de> Visitor<'de> for Nodes {
         }
         Ok(Node::Object(all))
     }
-}
-
-fn rows(text: &str) -> PyResult<Vec<Members<'_>>> {
-    let nodes: Vec<Node> = match text.trim_start().starts_with('[') {
-        true => serde_json::from_str(text).map_err(said)?,
-        false => {
-            let lines = serde_json::Deserializer::from_str(text).into_iter();
-            lines.collect::<Result<_, _>>().map_err(said)?
-        }
-    };
-    let rows = nodes.into_iter().enumerate().map(|(at, node)| match node {
-        Node::Object(members) => Ok(members),
-        Node::Leaf(_) => Err(said(anyhow::anyhow!(
-            "row {at} is no object; a table is made of objects"
-        ))),
-    });
-    rows.collect()
 }
 
 /// The values of a column in the narrowest kind that holds all of them.
