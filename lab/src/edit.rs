@@ -18,7 +18,7 @@ pub enum Edit {
     Register {
         /// The register, as [`Hart::r`] numbers it.
         number: u8,
-        /// Its value from now on.
+        /// The value from now on.
         value: u64,
     },
     /// The thread on the context goes on at another address.

@@ -315,8 +315,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         self.shared.record_transactions();
     }
 
-    /// What has been noted so, in the order in which the model decided it, and the number of transactions that were too
-    /// many.
+    /// The transactions that have been noted so, in the order in which the model decided them, and the number of those that
+    /// were too many.
     #[must_use]
     pub fn transactions(&self) -> (Vec<Transaction>, u64) {
         self.shared.transactions()

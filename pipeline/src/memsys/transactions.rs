@@ -7,18 +7,18 @@ use super::{CoreId, Level, SharedMemory};
 /// Most transactions that are kept.
 const MOST: usize = 100_000;
 
-/// What a core does to a line.
+/// An action of a core on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionKind {
-    /// It asks for the line to fetch instructions.
+    /// The core asks for the line to fetch instructions.
     Fetch,
-    /// It asks for the line to read it.
+    /// The core asks for the line to read it.
     Read,
-    /// It asks for the line to write it, or for the right to write what it has.
+    /// The core asks for the line to write it, or for the right to write what it has.
     Write,
-    /// It writes a line that it has alone, for the first time: nobody is asked.
+    /// The core writes a line that it has alone, for the first time: nobody is asked.
     Change,
-    /// Its caches drop the line.
+    /// The core's caches drop the line.
     Drop,
 }
 
@@ -53,7 +53,7 @@ pub struct Transaction {
     pub address: u64,
     /// The core that asks.
     pub core: CoreId,
-    /// What it does.
+    /// The action.
     pub kind: TransactionKind,
     /// The cycle in which the request is at the directory, or waits for the snoop bus.
     pub asked_cycle: u64,
@@ -75,9 +75,9 @@ pub struct Transaction {
     pub losers: u64,
     /// Up to this cycle an owner that loses the line, or keeps it for reading, may still store into it.
     pub kept_until_cycle: u64,
-    /// Who has the line before and behind.
+    /// Holders of the line before.
     pub before: Copies,
-    /// Behind.
+    /// Holders of the line behind.
     pub after: Copies,
 }
 
@@ -134,7 +134,7 @@ impl Journal {
         }
     }
 
-    /// What a core has asked for last has come.
+    /// A core has what it has asked for last.
     pub fn arrives(&mut self, core: CoreId, line: u64, cycle: u64, source: Option<Level>) {
         let own = |one: &&mut Transaction| one.core == core && one.address == line;
         let mut latest = self.noted.iter_mut().rev().take(256);

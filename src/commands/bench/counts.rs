@@ -60,10 +60,10 @@ struct Counts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Build {
-    /// As for users. Older records, which name no build, are of this one.
+    /// The build for users. Older records, which name no build, are of this one.
     #[default]
     Release,
-    /// As for tests: less optimized, and with assertions.
+    /// The build for tests: less optimized, and with assertions.
     Test,
 }
 
