@@ -24,7 +24,7 @@ const MACHINE: &str = r#"(base: "hps-4wide", memory: (latency_cycles: 200))"#;
 #[derive(Clone)]
 struct Youngest;
 
-hps_sim_core::save_state! { Youngest {} }
+hps_isa::save_state! { Youngest {} }
 
 impl Policy for Youngest {
     fn name(&self) -> &'static str {

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
+use hps_isa::inst::Inst;
+use hps_isa::probe::Probe;
 use hps_lab::{Isa, Lab, LabError};
-use hps_sim_core::inst::Inst;
-use hps_sim_core::probe::Probe;
 
 /// Calls by the address that they go to.
 #[derive(Default)]

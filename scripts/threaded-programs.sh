@@ -108,7 +108,7 @@ busy() { for ((k = 0; k < 200; k++)); do :; done; }
 busy & busy & wait
 busy & kill -STOP $!; kill -CONT $!; wait $!; echo "ended $?"
 SCRIPT
-head -c 120000 sim-core/src/os/mod.rs sim-core/src/os/dispatch.rs sim-core/src/os/signals.rs >"$out/input"
+head -c 120000 system/src/os/mod.rs system/src/os/dispatch.rs system/src/os/signals.rs >"$out/input"
 
 # Programs see the folder that they are run in.
 cd "$out"

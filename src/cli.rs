@@ -30,7 +30,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hps_experiments::Part;
 use hps_lab::Program;
 use hps_pipeline::sampled::SamplingPlan;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 pub use collect::{CollectArgs, Kind, TablesKind};
 pub use files::Writable;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hps_sim_core::host::read_text;
+use hps_system::host::read_text;
 
 use crate::text::{Align, Table};
 

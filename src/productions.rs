@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use anyhow::Context;
+use hps_isa::isa::Isa;
 use hps_lab::Productions;
-use hps_sim_core::isa::Isa;
 
 /// Loads production files together for programs of an instruction set, with values for their
 /// parameters (`NAME=VALUE`).

@@ -6,8 +6,8 @@ use anyhow::{Context, bail};
 use hps_experiments::{OwnProgram, Part};
 use hps_lab::input;
 use hps_lab::{Files, GuestLimits, GuestOptions, Program, Region, ThreadRules};
-use hps_sim_core::image::Isa;
-use hps_sim_core::os::{Output, Owner, Stdin};
+use hps_system::image::Isa;
+use hps_system::os::{Output, Owner, Stdin};
 use rustix::fs::FileType;
 
 use crate::cli::groups::SubjectArgs;

@@ -8,7 +8,7 @@ use anyhow::Context;
 use hps_profile::{
     Profile, ProfileDocument, ProfileFile, ProfileHeader, ProfileKey, ProfileObject, Unit,
 };
-use hps_sim_core::symbols::{Object, Symbols};
+use hps_system::symbols::{Object, Symbols};
 use serde_json::Value;
 
 use crate::document::{Described, Format};

@@ -6,14 +6,14 @@ use crate::guest::{
 };
 use crate::support::every_by_day;
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions};
+use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::probe::NoProbe;
 use hps_lab::{Install, TimedLoop};
 use hps_pipeline::core::CoreStats;
 use hps_productions::files::{self, IDENTITY};
 use hps_productions::{Collector, SamplePoint};
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
+use hps_system::image::Isa;
 
 /// Instructions of each program that are compared.
 const PREFIX: u64 = 1_500_000;

@@ -1,7 +1,7 @@
 //! `hps reproduce callgraphs-2015`: observers of calls beside a program of one's own.
 
-use hps_sim_core::asm::program::assemble;
-use hps_sim_core::isa::Isa;
+use hps_isa::asm::program::assemble;
+use hps_isa::isa::Isa;
 
 use crate::support::{Hps, reproduced};
 

@@ -1,6 +1,6 @@
 //! Programs compiled with profiles by clang.
 
-use hps_sim_core::image::{ProgramImage, SourceFrame};
+use hps_system::image::{ProgramImage, SourceFrame};
 use hps_workloads::clang::{Clang, ClangError, Profiled};
 use serde_json::Value;
 

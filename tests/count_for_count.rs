@@ -12,6 +12,7 @@ use crate::guest::{
 };
 use crate::support::{every_by_day, is_night};
 use hps_dise::{DiseConfig, DiseEngine};
+use hps_isa::probe::NoProbe;
 use hps_lab::Core;
 use hps_lab::Lab;
 use hps_pipeline::core::CoreKind;
@@ -20,9 +21,8 @@ use hps_productions::{
     SamplePoint,
 };
 use hps_profile::ProfileKind;
-use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
+use hps_system::image::Isa;
 
 fn point(burst: u64, one_in: u64) -> SamplePoint {
     SamplePoint::from_frequency(burst, one_in).unwrap_or_else(|e| panic!("{e}"))

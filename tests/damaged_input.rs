@@ -6,19 +6,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::guest::{Random, assembled, captured, image, in_parallel, lab, machine};
+use hps_isa::editor::NoEditor;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::memory::{PAGE_SIZE, Perm};
+use hps_isa::probe::NoProbe;
+use hps_isa::riscv;
+use hps_isa::trap::TrapCause;
 use hps_lab::{Core, Lab, Ran};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
 use hps_sim_core::machine::Stop;
-use hps_sim_core::memory::{PAGE_SIZE, Perm};
-use hps_sim_core::os::{Output, StopReason};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::riscv;
-use hps_sim_core::trap::TrapCause;
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::{Output, StopReason};
+use hps_system::process::{Process, ProcessConfig};
 use hps_workloads::Size;
 
 /// Fate of a damaged executable.

@@ -5,17 +5,17 @@ use crate::guest::{
     Subject, find, in_parallel, machine, mostly_riscv, outcome_of_core, small, title,
 };
 use hps_dise::DiseEngine;
+use hps_isa::memory::PAGE_SIZE;
+use hps_isa::probe::NoProbe;
 use hps_lab::Core;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_sim_core::image::Isa;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::memory::PAGE_SIZE;
-use hps_sim_core::os::{DuplicateError, Output, Stdin};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::Isa;
+use hps_system::os::{DuplicateError, Output, Stdin};
+use hps_system::process::{Process, ProcessConfig};
 
 fn collector(kind: ProfileKind, point: SamplePoint) -> Collector {
     let options = CollectorOptions {

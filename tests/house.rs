@@ -14,9 +14,11 @@ use serde_json::Value;
 
 /// The packages of the workspace, each with the folder it lies in. A package may depend on packages
 /// above it only, in its tests too. A package that the workspace does not have is passed over.
-const PACKAGES: [(&str, &str); 22] = [
+const PACKAGES: [(&str, &str); 24] = [
     ("hps-demangle", "demangle"),
     ("hps-frames", "frames"),
+    ("hps-isa", "isa"),
+    ("hps-system", "system"),
     ("hps-sim-core", "sim-core"),
     ("hps-profile", "profile"),
     ("hps-workloads", "workloads"),
@@ -40,7 +42,13 @@ const PACKAGES: [(&str, &str); 22] = [
 ];
 
 /// Packages that know no other part of the lab.
-const ALONE: [&str; 4] = ["hps-demangle", "hps-frames", "hps-profile", "hps-workloads"];
+const ALONE: [&str; 5] = [
+    "hps-demangle",
+    "hps-frames",
+    "hps-isa",
+    "hps-profile",
+    "hps-workloads",
+];
 
 /// Most lines of a source file.
 const MOST_LINES: usize = 600;

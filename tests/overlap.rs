@@ -11,8 +11,8 @@ use hps_experiments::{
     InputSize, Observer, OwnProgram, Plan, ProfileKind, Row, Store, SweepSpec, Timing, run,
 };
 use hps_productions::{GridProbe, SamplePoint};
-use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
+use hps_system::image::Isa;
 use hps_workloads::Size;
 
 /// Counts units of work.

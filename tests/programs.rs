@@ -2,7 +2,7 @@
 //! machine and on the pipeline: what its expected file says.
 
 use crate::guest::{Outcome, find, image, lab, machine, outcome_of, qemu, write_executable};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::Size;
 
 /// One module for each program and instruction set with three tests, so that they run side by side.
@@ -16,7 +16,7 @@ macro_rules! programs {
     };
     (@isa $module:ident $isa:ident $name:ident) => {
         mod $module {
-            use hps_sim_core::image::Isa;
+            use hps_system::image::Isa;
             #[test]
             fn under_qemu() {
                 crate::programs::under_qemu(stringify!($name), Isa::$isa);

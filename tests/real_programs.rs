@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::guest::{Outcome, Random, captured, machine, outcome_of, qemu};
 use hps_lab::Lab;
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::os::Stdin;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::Stdin;
+use hps_system::process::ProcessConfig;
 use tempfile::TempDir;
 
 /// The executable of that name for an instruction set, from the suite if it is there.
@@ -137,7 +137,7 @@ fn input(bytes: usize) -> Vec<u8> {
 macro_rules! on_both {
     ($($name:ident)*) => {
         $(mod $name {
-            use hps_sim_core::image::Isa;
+            use hps_system::image::Isa;
             #[test]
             fn on_riscv64() {
                 super::$name(Isa::Riscv64);

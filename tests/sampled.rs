@@ -7,8 +7,8 @@ use crate::guest::{
 use crate::support::every_by_day;
 use hps_experiments::cycles_per_instruction;
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
-use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
+use hps_system::image::Isa;
 use hps_workloads::Size;
 
 const PLAN: SamplingPlan = SamplingPlan {

@@ -6,9 +6,9 @@ use hps_lab::observer::shown::VARIABLE;
 use hps_lab::observer::{Observer, Placement, Signals, Throttle};
 use hps_lab::{Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::Output;
+use hps_system::image::Isa;
+use hps_system::os::Output;
 
 use crate::cases::build::build;
 use crate::guest::in_parallel;

@@ -14,7 +14,7 @@ use crate::guest::{Outcome, outcome_of, qemu};
 use crate::support::is_night;
 use crate::support::json_schema::expect_valid;
 use hps_lab::{Lab, Program};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::Size;
 use hps_workloads::suite::{self, Builder, Made};
 

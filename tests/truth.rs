@@ -1,11 +1,11 @@
 //! The exact profiles of the programs that come with the project: both cores agree on them, and what watches a run
 //! changes nothing.
 
+use hps_isa::editor::NoEditor;
 use hps_lab::{CoreKind, Isa, Lab, Truth, Watch};
 use hps_profilers::Detail;
 use hps_profilers::registry::PROFILERS;
 use hps_profilers::views::{FunctionMap, Level, Levels};
-use hps_sim_core::editor::NoEditor;
 use hps_workloads::Size;
 use rayon::prelude::*;
 

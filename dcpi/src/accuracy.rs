@@ -1,8 +1,8 @@
 //! How far estimates are from the truth: the histograms of the paper's figures 8 and 9, cycles of instructions, and
 //! the share of stalls whose causes are among the named ones.
 
-use hps_sim_core::cfg::EdgeKind;
-use hps_sim_core::inst::OpClass;
+use hps_isa::inst::OpClass;
+use hps_system::cfg::EdgeKind;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::directions::shares;

@@ -102,7 +102,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::{Replacement, Table};
-    use hps_sim_core::random::Random;
+    use hps_isa::random::Random;
 
     #[test]
     fn samples_are_kept_or_evicted() {

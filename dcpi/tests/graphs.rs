@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hps_sim_core::cfg::{Cfg, Code, EdgeKind};
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::isa::Isa;
+use hps_isa::inst::OpClass;
+use hps_isa::isa::Isa;
+use hps_isa::probe::{Probe, Retired};
 use hps_sim_core::machine::Machine;
-use hps_sim_core::os::Output;
-use hps_sim_core::probe::{Probe, Retired};
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::cfg::{Cfg, Code, EdgeKind};
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 use hps_workloads::{Size, Workload};
 
 /// Every pair of neighbours in the stream of instructions.

@@ -5,11 +5,11 @@ use hps_dcpi::analysis::{Analyst, Kind, Procedure};
 use hps_dcpi::collect::truth::{Spent, Truth};
 use hps_dcpi::collect::{Follow, Observer, Plan};
 use hps_dcpi::samples::{Event, Range, Samples};
+use hps_isa::editor::NoEditor;
+use hps_isa::isa::Isa;
 use hps_pipeline::core::Chip;
-use hps_sim_core::cfg::Code;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::symbols::Function;
+use hps_system::cfg::Code;
+use hps_system::symbols::Function;
 
 use crate::common::{DCPI_COPY_LOOP, Program, preset, repeat};
 

@@ -8,14 +8,14 @@ use hps_dcpi::analysis::Analyst;
 use hps_dcpi::collect::truth::Truth;
 use hps_dcpi::collect::{Follow, Observer, Plan};
 use hps_dcpi::samples::{Counts, Event, Range};
+use hps_isa::editor::NoEditor;
+use hps_isa::isa::Isa;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Chip;
-use hps_sim_core::cfg::Code;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::os::Output;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::cfg::Code;
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 use hps_workloads::Size;
 
 fn process(name: &str, isa: Isa) -> (Arc<ProgramImage>, Process) {

@@ -1,7 +1,7 @@
 //! DISE counters, their flags, and the journal that repairs them after a wrong path.
 
-use hps_sim_core::inst::reg;
-use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
+use hps_isa::inst::reg;
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
 use serde::{Deserialize, Serialize};
 
 use crate::config::MAX_COUNTERS;
@@ -112,7 +112,7 @@ pub struct Counters {
     repair: bool,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Counters {
         values, flags, count: same, latched: each, journal, repair: skip,
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use bitvec::BitArr;
 use bitvec::array::BitArray;
 use bitvec::field::BitField;
-use hps_sim_core::editor::{Decision, DecodeEditor, Replacement};
-use hps_sim_core::inst::{Inst, reg};
-use hps_sim_core::process::layout;
-use hps_sim_core::symbols::Entries;
+use hps_isa::editor::{Decision, DecodeEditor, Replacement};
+use hps_isa::inst::{Inst, reg};
+use hps_isa::layout;
+use hps_system::symbols::Entries;
 
 use crate::config::{DiseConfig, ExpansionCost, MAX_PATTERNS, MAX_SEQUENCE};
 use crate::context_tables::ContextTables;
@@ -91,7 +91,7 @@ pub struct DiseEngine {
     is_off: bool,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     DiseEngine {
         patterns: skip, conditions: skip, owner: skip, replacing: skip, rules: skip, initial: skip,
         counters, pattern_table, replacement_table, conditionals_table, config: same,
@@ -567,7 +567,7 @@ fn validate_sequence(
     sequence: &Sequence,
     config: &DiseConfig,
 ) -> Result<(), DiseError> {
-    use hps_sim_core::inst::OpClass;
+    use hps_isa::inst::OpClass;
     let len = sequence.templates.len();
     let most = MAX_SEQUENCE.min(config.rt_entries);
     if len == 0 || len > most {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
 use thiserror::Error;
 
 /// Why productions cannot be loaded.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::symbols::Entries;
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::isa::Isa;
+use hps_system::symbols::Entries;
 
 use crate::check::micro_text;
 use crate::flags::{bits_of, flag_name};
@@ -112,7 +112,7 @@ pub fn explain(
 /// addresses are only met by chance.
 #[must_use]
 pub fn explain_classes(set: &ProductionSet) -> Explanation {
-    use hps_sim_core::inst::Op;
+    use hps_isa::inst::Op;
     let mut insts = Vec::new();
     let mut add = |class: OpClass, op: Op, imm: i64| {
         insts.push((

@@ -3,7 +3,7 @@
 //! A [`ProductionSet`] is read from production files ([`ProductionSet::parse`]); it brings tables,
 //! handlers as guest code, data areas and initial values of DISE registers. A [`DiseEngine`]
 //! holds the tables and is what a machine asks while it decodes
-//! ([`hps_sim_core::editor::DecodeEditor`]).
+//! ([`hps_isa::editor::DecodeEditor`]).
 //!
 //! | module | job |
 //! | --- | --- |
@@ -33,7 +33,7 @@
 //! ";
 //! let set = ProductionSet::parse(text, "loads.dise", &LoadOptions::with_params([("every", 10)]))?;
 //! let mut engine = DiseEngine::new(&set, &DiseConfig::default())?;
-//! let mut regs = [0; hps_sim_core::inst::reg::COUNT];
+//! let mut regs = [0; hps_isa::inst::reg::COUNT];
 //! set.init_registers(&mut regs);
 //! engine.reset(&regs);
 //! assert_eq!(engine.counters()[1], u32::MAX - 10);

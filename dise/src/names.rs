@@ -1,6 +1,6 @@
 //! Names of the pattern language: classes, and numbers as a field shows them.
 
-use hps_sim_core::inst::{Op, OpClass};
+use hps_isa::inst::{Op, OpClass};
 
 use crate::pattern::{ClassSet, Field};
 

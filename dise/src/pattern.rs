@@ -5,9 +5,9 @@ use std::fmt;
 
 use bitvec::BitArr;
 use bitvec::array::BitArray;
-use hps_sim_core::inst::{Inst, OpClass, reg};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::symbols::Entries;
+use hps_isa::inst::{Inst, OpClass, reg};
+use hps_isa::isa::Isa;
+use hps_system::symbols::Entries;
 
 use crate::flags::FlagCondition;
 use crate::names;

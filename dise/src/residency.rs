@@ -16,7 +16,7 @@ pub struct Residency {
     all_fit: bool,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Residency {
         sizes: same, resident, last_use: each, capacity: skip, used, clock, all_fit: skip,
     }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
 
 use crate::config::DiseConfig;
 use crate::engine::DiseEngine;

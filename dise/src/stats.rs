@@ -42,13 +42,13 @@ pub struct DiseStats {
     pub productions: Vec<ProductionStats>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     ProductionStats {
         name: same, match_events, control_events, expansion_events,
     }
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     DiseStats {
         decide_events, null_match_events, expansion_events, inserted_instructions, pt_miss_events,
         rt_miss_events, ct_miss_events, expansion_stall_cycles, miss_stall_cycles,

@@ -1,8 +1,8 @@
 //! Productions as the tables hold them: pattern entries (PT), replacement sequences (RT),
 //! conditional control (CT).
 
-use hps_sim_core::editor::Replacement;
-use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_isa::editor::Replacement;
+use hps_isa::inst::{Inst, OpClass, reg};
 
 use crate::pattern::PatternEntry;
 

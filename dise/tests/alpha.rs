@@ -1,10 +1,10 @@
 //! Production files for Alpha: sections, sequences, handlers.
 
 use hps_dise::{DiseConfig, DiseError, HANDLER_BASE, LoadOptions, ProductionSet, explain_classes};
-use hps_sim_core::alpha;
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{Inst, OpClass, reg};
-use hps_sim_core::isa::Isa;
+use hps_isa::alpha;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::{Inst, OpClass, reg};
+use hps_isa::isa::Isa;
 
 fn load(text: &str, isa: Isa) -> Result<ProductionSet, DiseError> {
     ProductionSet::parse(text, "t.dise", &LoadOptions::default().for_isa(isa))

@@ -7,8 +7,8 @@ use hps_dise::flags::FlagCondition;
 use hps_dise::pattern::{PatternEntry, StaticPattern};
 use hps_dise::tables::{Micro, Production, Sequence, Tables, Template};
 use hps_dise::{DiseConfig, DiseEngine, DiseError, ExpansionCost};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
 
 fn decide(engine: &mut DiseEngine, inst: &Inst, regs: &[u64; reg::COUNT]) -> (Option<u8>, u32) {
     let mask = engine.static_mask(PC, inst);

@@ -3,7 +3,7 @@
 use crate::common::*;
 use hps_dise::check::{Conflict, check};
 use hps_dise::{DiseConfig, DiseError, LoadOptions, ProductionSet};
-use hps_sim_core::inst::Inst;
+use hps_isa::inst::Inst;
 
 const METHOD: &str = "M: (T.OPCLASS == proc_call || T.OPCLASS == branch && T.Target <= T.PC) && overflow_1 => { T.INSN }";
 

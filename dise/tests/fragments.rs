@@ -4,8 +4,8 @@
 use crate::common::*;
 use hps_dise::check::check;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::isa::Isa;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::isa::Isa;
 
 /// The sequence of the first production, disassembled.
 fn sequence(set: &ProductionSet) -> Vec<String> {

@@ -3,10 +3,10 @@
 use crate::common::*;
 use hps_dise::check::{Conflict, check};
 use hps_dise::{HANDLER_BASE, LoadOptions, ProductionSet, explain, explain_classes};
-use hps_sim_core::inst::Inst;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::riscv::{decode, disassemble};
-use hps_sim_core::symbols::Entries;
+use hps_isa::inst::Inst;
+use hps_isa::isa::Isa;
+use hps_isa::riscv::{decode, disassemble};
+use hps_system::symbols::Entries;
 
 fn disassembly(set: &ProductionSet) -> Vec<String> {
     let (base, bytes) = set.handler_image().remove(0);

@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use hps_dise::{DiseConfig, LoadOptions, ProductionSet};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
 use proptest::prelude::*;
 
 const COUNTING: &str = "

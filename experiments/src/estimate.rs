@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
+use hps_isa::random::Random;
 use hps_profile::summarize;
-use hps_sim_core::random::Random;
 
 use crate::row::Row;
 

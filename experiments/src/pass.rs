@@ -1,12 +1,12 @@
 //! The functional pass of a program: the accuracies of all its points.
 
+use hps_isa::editor::NoEditor;
 use hps_lab::FunctionalLoop;
 use hps_productions::grid::{EventTrace, MAX_POINTS, Phase, PhasedGrid};
 use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint};
 use hps_profile::{
     Accuracy, Fraction, Profile, ProfileKind, StreamConfig, StreamProfile, accuracy,
 };
-use hps_sim_core::editor::NoEditor;
 use rayon::prelude::*;
 
 use crate::phases::Phases;

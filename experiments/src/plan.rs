@@ -10,8 +10,8 @@ use hps_pipeline::core::{CoreKind, NotDriven};
 use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::{SamplePoint, SamplePointError};
 use hps_profile::{ProfileKind, StreamConfig};
-use hps_sim_core::image::{Isa, LoadError, ProgramImage};
-use hps_sim_core::os::{Output, Stdin};
+use hps_system::image::{Isa, LoadError, ProgramImage};
+use hps_system::os::{Output, Stdin};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 

@@ -14,7 +14,7 @@ use hps_pipeline::core::{WARM_EVENTS, WarmEvents};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_productions::Collector;
 use hps_sim_core::machine::RetiredCounts;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::interval::Interval;
 use crate::plan::{Plan, Point};

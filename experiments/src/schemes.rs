@@ -2,14 +2,14 @@
 //!
 //! This is the one place that knows how each is installed and read.
 
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::NoProbe;
 use hps_productions::point::COUNTER_MAX;
 use hps_productions::scheme::Scheme as Framework;
 use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use hps_lab::{Install, Lab, Program, Ran, TimedLoop, TimedMachine, dise_config};
 

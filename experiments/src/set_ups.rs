@@ -8,8 +8,8 @@ use hps_profile::summarize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use hps_isa::random::Random;
 use hps_lab::Program;
-use hps_sim_core::random::Random;
 
 /// The variable that makes an environment larger.
 const VARIABLE: &str = "HPS_SET_UP";

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_profile::{ProfileKind, StreamConfig};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use crate::limits::RunLimits;
 use crate::part::Part;
@@ -302,7 +302,7 @@ impl SweepSpec {
 
 /// Instruction sets by their names.
 mod isa_names {
-    use hps_sim_core::image::Isa;
+    use hps_system::image::Isa;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     pub fn serialize<S: Serializer>(isas: &[Isa], to: S) -> Result<S::Ok, S::Error> {

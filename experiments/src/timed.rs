@@ -5,18 +5,18 @@
 //! duplicates of it, just before their first burst. Their results are those of runs from the
 //! beginning, to the cycle.
 
+use hps_isa::editor::NoEditor;
 use hps_lab::{Core, FunctionalLoop};
-use hps_sim_core::editor::NoEditor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hps_dise::DiseEngine;
+use hps_isa::probe::{NoProbe, Probe};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::memsys::MemoryStats;
 use hps_productions::{Collector, CollectorOptions};
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::plan::{Plan, Point};
 use crate::row::{ExtraMisses, TimingResult};

@@ -1,8 +1,8 @@
 //! Sampling by interrupts whose handler counts samples in a hash table, as DCPI's driver does: table, overflow buffers
 //! and the daemon's file in guest memory. The handler's text is `productions/handlers/dcpi.dise`.
 
-use hps_sim_core::memory::Memory;
-use hps_sim_core::process::Process;
+use hps_isa::memory::Memory;
+use hps_system::process::Process;
 
 use crate::collector::CollectorError;
 use crate::files;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hps_dise::ProductionSet;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::collector::CollectorError;
 use crate::interrupt_handlers::{WORD, read_words};

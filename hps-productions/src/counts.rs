@@ -1,7 +1,7 @@
 //! Events by address, and methods made of them.
 
 use hps_profile::{Method, Profile};
-use hps_sim_core::symbols::SymbolTable;
+use hps_system::symbols::SymbolTable;
 use rustc_hash::FxHashMap;
 
 /// Events by address, as the hot method handler counts them: for a call the address that is called,

@@ -378,7 +378,7 @@ pub fn load(files: &[ProductionFile], options: &LoadOptions) -> Result<Productio
 mod tests {
     use super::*;
     use crate::scheme::Scheme;
-    use hps_sim_core::isa::Isa;
+    use hps_isa::isa::Isa;
 
     #[test]
     fn every_file_loads_and_is_found() {

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use hps_dise::{DataArea, LoadOptions, ProductionSet};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Memory, MemoryError, Perm, page_align_up};
-use hps_sim_core::process::{Process, layout};
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::{Memory, MemoryError, Perm, page_align_up};
+use hps_system::process::Process;
 
 use crate::collector::CollectorError;
 use crate::files::{self, ProductionFile};

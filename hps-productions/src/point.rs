@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hps_sim_core::inst::reg;
+use hps_isa::inst::reg;
 use serde::{Deserialize, Serialize};
 
 /// The largest value of a DISE counter, at which it overflows.

@@ -3,9 +3,9 @@
 //! Schedules are written independently of the productions and of the [grid](crate::grid), so that tests can compare all
 //! three, and [`ScheduleProbe`] collects with any of them in one functional run.
 
+use hps_isa::inst::Inst;
+use hps_isa::probe::Probe;
 use hps_profile::{Profile, StreamConfig, StreamConfigError};
-use hps_sim_core::inst::Inst;
-use hps_sim_core::probe::Probe;
 
 use hps_profile::CallPair;
 

@@ -1,9 +1,9 @@
 //! Sampling by interrupts: handlers that bring records into guest memory, and the records that they leave there.
 //! The handlers' text is `productions/handlers/sample.dise`.
 
-use hps_sim_core::inst::reg;
-use hps_sim_core::memory::page_align_up;
-use hps_sim_core::process::Process;
+use hps_isa::inst::reg;
+use hps_isa::memory::page_align_up;
+use hps_system::process::Process;
 
 use crate::collector::CollectorError;
 use crate::files;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use hps_isa::inst::reg;
 use hps_profile::ProfileKind;
-use hps_sim_core::inst::reg;
 use serde::{Deserialize, Serialize};
 
 use crate::files::{self, ProductionFile};

@@ -1,7 +1,7 @@
 //! Sampled data references: a trace in bursts.
 
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
 use hps_profile::{HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile};
-use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 
 /// The order-sensitive digest of a sequence of references and terminators. Equal traces have equal
 /// digests, on any machine.

@@ -1,8 +1,8 @@
 //! Distinct data addresses, exactly and in bounded memory.
 
-use hps_sim_core::inst::Inst;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::probe::Probe;
+use hps_isa::inst::Inst;
+use hps_isa::memory::Memory;
+use hps_isa::probe::Probe;
 
 /// Bytes that count as one address.
 pub const GRANULE_BYTES: u64 = 8;

@@ -3,7 +3,7 @@
 
 use hps_dise::{DataArea, ProductionSet};
 use hps_profile::{CallPair, Profile};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::collector::{CollectorError, call_pairs};
 use crate::files;

@@ -1,11 +1,11 @@
 //! Collection by the DISE engine equals, count for count, one functional pass.
 
 use crate::common::*;
+use hps_isa::isa::Isa;
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, GridProbe, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 /// Collects every kind at every point and compares with the grid after `limit` instructions.
 fn compare(
@@ -84,7 +84,7 @@ fn a_run_can_be_read_in_the_middle() {
             let mut machine = Machine::with_editor(process, engine);
             for limit in [1000, 2500, u64::MAX] {
                 let so_far = limit.saturating_sub(machine.retired.program);
-                machine.run(&mut hps_sim_core::probe::NoProbe, so_far);
+                machine.run(&mut hps_isa::probe::NoProbe, so_far);
                 let expected = grid(assembly(isa, mixed(isa)), &[point], limit);
                 assert_equal(
                     collector.read(&machine.process).unwrap(),

@@ -2,17 +2,18 @@
 
 use crate::common::*;
 use hps_dise::{DiseEngine, LoadOptions, ProductionSet};
+use hps_isa::editor::Interruptible;
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::{Perm, page_align_up};
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_pipeline::interrupts::Interrupts;
 use hps_pipeline::pmu::{CounterConfig, Event, Pmu};
 use hps_productions::{Collector, CollectorOptions, Scheme};
-use hps_sim_core::editor::Interruptible;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::memory::{Perm, page_align_up};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, layout};
+use hps_system::process::Process;
 
 /// Puts an empty handler of interrupts behind everything that profiles take. Returns its address.
 fn install_handler(isa: Isa, process: &mut Process) -> u64 {

@@ -2,6 +2,9 @@
 
 use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
+use hps_isa::isa::Isa;
+use hps_isa::memory::{Perm, page_align_up};
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Chip;
 use hps_productions::files::HOT_CALL_PAIR_HANDLER;
@@ -10,11 +13,8 @@ use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, PointProfiles, SamplePoint, Scheme,
 };
 use hps_profile::ProfileKind;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::memory::{Perm, page_align_up};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 fn machine() -> MachineConfig {
     MachineConfig::preset("hps-4wide").unwrap()

@@ -2,15 +2,15 @@
 
 use crate::common::{assert_equal, grid, workload};
 use hps_dise::DiseEngine;
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
 use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 const PLAN: SamplingPlan = SamplingPlan {
     period: 10_000,

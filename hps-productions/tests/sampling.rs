@@ -2,6 +2,9 @@
 
 use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
 use hps_productions::files::{
     self, FIGURE4_PREAMBLE, FIGURE4_PRINTED, FRAMEWORK, HOT_METHOD, ProductionFile,
 };
@@ -9,10 +12,7 @@ use hps_productions::{
     CollectedProfile, Collector, CollectorError, CollectorOptions, SamplePoint, Scheme,
 };
 use hps_profile::ProfileKind;
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
-use hps_sim_core::probe::NoProbe;
 
 /// 100 calls one after the other, then the end. The `i`th call is the `i`th event.
 fn calls(isa: Isa) -> String {

@@ -3,13 +3,13 @@
 
 use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine};
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
 use hps_productions::random::{FixedSchedule, RandomGaps, RandomSchedule, ScheduleProbe};
 use hps_productions::{Collector, CollectorOptions, PointProfiles, SamplePoint, Scheme};
 use hps_profile::{ProfileKind, StreamConfig};
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 /// Every way to collect something: each subset of the profile types but the empty one.
 fn subsets() -> Vec<Vec<ProfileKind>> {

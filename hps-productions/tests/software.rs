@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 
 use crate::common::*;
+use hps_isa::alpha::registers::{GP, PV};
+use hps_isa::inst::{Inst, Op, OpClass};
+use hps_isa::isa::Isa;
+use hps_isa::probe::{NoProbe, Probe, Retired};
 use hps_productions::{
     AddressCounts, Checks, CollectedProfile, Collector, CollectorOptions, GridProbe, PointProfiles,
     SamplePoint, SoftwareCollector, SoftwareEditor, SoftwareError, SoftwareOptions,
 };
 use hps_profile::{ProfileKind, StreamConfig};
-use hps_sim_core::alpha::registers::{GP, PV};
-use hps_sim_core::inst::{Inst, Op, OpClass};
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
-use hps_sim_core::probe::{NoProbe, Probe, Retired};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 const KINDS: [ProfileKind; 3] = [
     ProfileKind::Method,

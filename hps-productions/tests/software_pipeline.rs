@@ -1,6 +1,8 @@
 //! Software bursty tracing in the pipeline: the same as in the functional machine, and not for free.
 
 use crate::common::*;
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::{MachineConfig, Predictor};
 use hps_pipeline::core::Chip;
 use hps_productions::{
@@ -8,10 +10,8 @@ use hps_productions::{
     SoftwareOptions,
 };
 use hps_profile::ProfileKind;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, RetiredCounts};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 /// Instructions of the program that are run: enough for some bursts.
 const LIMIT: u64 = 60_000;

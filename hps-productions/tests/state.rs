@@ -3,14 +3,14 @@
 use std::mem::swap;
 
 use hps_dise::{DiseConfig, DiseEngine};
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
+use hps_isa::state::{StateError, from_bytes, to_bytes};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint, Scheme};
 use hps_profile::{ProfileKind, StreamConfig};
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::state::{StateError, from_bytes, to_bytes};
 
 use crate::common::{KINDS, workload};
 

@@ -2,12 +2,12 @@
 
 use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions};
+use hps_isa::isa::Isa;
 use hps_productions::files::{self, IDENTITY};
 use hps_productions::{Collector, CollectorError, CollectorOptions, SamplePoint, Scheme};
 use hps_profile::ProfileKind;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 /// Each profile alone, and all of them together, in every scheme.
 fn schemes_and_kinds() -> Vec<(Scheme, Vec<ProfileKind>)> {

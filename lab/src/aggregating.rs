@@ -1,11 +1,11 @@
 //! A timed run under DCPI's collection at its cost: counters that interrupt, a handler that counts samples in a hash
 //! table, overflow buffers and the daemon that reads them.
 
+use hps_isa::editor::Interruptible;
 use hps_pipeline::core::{CyclesProbe, PipelineProbe};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Pmu};
 use hps_productions::{TableHandler, TableOptions, TableSamples};
-use hps_sim_core::editor::Interruptible;
 
 use crate::error::LabError;
 use crate::install::Install;

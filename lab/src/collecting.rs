@@ -1,6 +1,9 @@
 //! A timed run under a sampling profiler that costs what it costs: interrupts or assists at its samples, handlers
 //! that store records, buffers and their reader.
 
+use hps_isa::editor::Interruptible;
+use hps_isa::layout;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::{InterruptConfig, MachineConfig};
 use hps_pipeline::core::{CyclesProbe, Origin};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
@@ -11,9 +14,7 @@ use hps_productions::{
 };
 use hps_profilers::registry::{self, Records};
 use hps_profilers::{ExactProfile, Key, Period, Row, Spread, Unit};
-use hps_sim_core::editor::Interruptible;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, layout};
+use hps_system::process::Process;
 
 use crate::error::LabError;
 use crate::install::Install;

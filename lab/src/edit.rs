@@ -1,11 +1,11 @@
 //! Changes of a program's state between two of its instructions: those of a debugger, and those that a run makes on its way.
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::hart::Hart;
+use hps_isa::ids::DisePc;
 use hps_pipeline::core::{Chip, EitherCore, PipelineProbe};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::ids::DisePc;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::error::LabError;
 

@@ -1,10 +1,10 @@
 //! Ends of runs, in words.
 
+use hps_isa::trap::{Trap, TrapCause};
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::StopReason;
-use hps_sim_core::process::Process;
-use hps_sim_core::symbols::Symbols;
-use hps_sim_core::trap::{Trap, TrapCause};
+use hps_system::os::StopReason;
+use hps_system::process::Process;
+use hps_system::symbols::Symbols;
 
 use crate::program::Expected;
 

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use hps_dise::DiseError;
+use hps_isa::layout;
+use hps_isa::memory::MemoryError;
 use hps_pipeline::config::ConfigError;
 use hps_pipeline::core::{NotDriven, NotSimulated, NotTogether};
 use hps_pipeline::interrupts::InterruptError;
 use hps_pipeline::pmu::PmuError;
 use hps_pipeline::sampled::SamplingError;
 use hps_productions::{CollectorError, SoftwareError};
-use hps_sim_core::image::{Isa, LoadError};
-use hps_sim_core::memory::MemoryError;
-use hps_sim_core::process::layout;
+use hps_system::image::{Isa, LoadError};
 
 use crate::end::EndError;
 use crate::observer::Placement;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hps_sim_core::os::{EPOCH_SECONDS, Output, Owner, Stdin, ThreadRules};
-use hps_sim_core::process::ProcessConfig;
+use hps_system::os::{EPOCH_SECONDS, Output, Owner, Stdin, ThreadRules};
+use hps_system::process::ProcessConfig;
 
 /// The files that a program sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub struct GuestOptions {
     /// The files that the program sees.
     pub files: Files,
     /// The program works on a copy of its root folder, which stays as it is. The copy is in a new folder in this one, and is
-    /// removed in the end unless [`Linux::keep_scratch`](hps_sim_core::os::Linux::keep_scratch) keeps it.
+    /// removed in the end unless [`Linux::keep_scratch`](hps_system::os::Linux::keep_scratch) keeps it.
     pub scratch: Option<PathBuf>,
     /// The folder that the program starts in, as the program sees it. `None`: the host's working folder
     /// if it lies under the root, else `/`.

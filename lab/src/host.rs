@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 /// Processors that this process may use.
 #[must_use]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use hps_sim_core::host;
+use hps_system::host;
 
 /// The most bytes of standard input that are kept for replay: 256 MiB.
 pub const MAX_STDIN_BYTES: u64 = 256 << 20;

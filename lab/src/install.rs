@@ -3,9 +3,9 @@
 use std::fmt::Display;
 
 use hps_dise::DiseEngine;
+use hps_isa::editor::{DecodeEditor, NoEditor};
 use hps_productions::{Collector, SoftwareCollector, SoftwareEditor};
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::error::LabError;
 use crate::productions::Productions;

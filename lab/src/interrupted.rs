@@ -1,9 +1,9 @@
 //! A timed run that counters interrupt, with handlers in guest code.
 
+use hps_isa::editor::Interruptible;
 use hps_pipeline::core::{CyclesProbe, PipelineProbe};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
-use hps_sim_core::editor::Interruptible;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::error::LabError;
 use crate::install::Install;

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::image::{Isa, ProgramImage};
+use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::probe::NoProbe;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::symbols::CodeLog;
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::{Output, Stdin};
+use hps_system::process::{Process, ProcessConfig};
+use hps_system::symbols::CodeLog;
 use hps_workloads::{Size, Workload};
 
 use crate::edit::PlacedEdit;
@@ -254,7 +254,7 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
     }
 
     /// Watches the run with a probe; several go as a tuple. A functional run takes a
-    /// [`Probe`](hps_sim_core::probe::Probe), a timed one a
+    /// [`Probe`](hps_isa::probe::Probe), a timed one a
     /// [`PipelineProbe`](hps_pipeline::core::PipelineProbe). The probe comes back in the result.
     #[must_use]
     pub fn watched_by<Q>(self, probe: Q) -> Lab<'a, M, I, Q> {

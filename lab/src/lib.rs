@@ -47,8 +47,8 @@ pub use error::{LabError, MapError, ProductionsError, message};
 pub use guest::{Files, GuestLimits, GuestOptions};
 pub use hps_pipeline::core::CoreKind;
 pub use hps_pipeline::sampled::SamplingPlan;
-pub use hps_sim_core::image::Isa;
-pub use hps_sim_core::os::ThreadRules;
+pub use hps_system::image::Isa;
+pub use hps_system::os::ThreadRules;
 #[cfg(not(target_family = "wasm"))]
 pub use hps_workloads::work_folder;
 pub use install::{Install, Installer};

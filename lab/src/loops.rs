@@ -9,14 +9,14 @@
 
 use std::ops::{Deref, DerefMut};
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::probe::{NoProbe, Probe};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
 use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
-use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::DuplicateError;
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
+use hps_system::os::DuplicateError;
+use hps_system::process::Process;
 
 /// An editor whose functional loops under a probe are compiled: see [`functional_loops!`](crate::functional_loops).
 #[diagnostic::on_unimplemented(
@@ -179,7 +179,7 @@ macro_rules! timed_loops {
                 fn core(
                     kind: ::hps_pipeline::core::CoreKind,
                     config: &::hps_pipeline::config::MachineConfig,
-                    process: ::hps_sim_core::process::Process,
+                    process: ::hps_system::process::Process,
                     editor: Self,
                     probe: $probe,
                 ) -> ::std::result::Result<

@@ -1,14 +1,14 @@
 //! Modes of a run: functional, timed, or timed by units. Each mode has an `open` for callers that step the simulation
 //! themselves, and a `run`.
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::probe::{NoProbe, Probe};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
-use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::ProcessRule;
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
+use hps_system::os::ProcessRule;
+use hps_system::process::Process;
 use std::borrow::Cow;
 
 use crate::edit::run_with;

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hps_sim_core::asm::program::assemble;
-use hps_sim_core::image::{Isa, ProgramImage};
+use hps_isa::asm::program::assemble;
+use hps_system::image::{Isa, ProgramImage};
 use hps_workloads::{Size, suite};
 
 use crate::error::LabError;
@@ -49,12 +49,11 @@ impl Program {
         arguments: &[String],
         guest: &GuestOptions,
     ) -> Result<Program, LabError> {
-        let text = hps_sim_core::host::read_text(file.as_ref()).map_err(|source| {
-            LabError::Unreadable {
+        let text =
+            hps_system::host::read_text(file.as_ref()).map_err(|source| LabError::Unreadable {
                 file: file.into(),
                 source,
-            }
-        })?;
+            })?;
         let assembled = assemble(isa.unwrap_or(DEFAULT_ISA), &text).map_err(|error| {
             LabError::NotAssembled {
                 file: file.to_owned(),

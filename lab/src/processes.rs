@@ -5,10 +5,10 @@
 //! processes; only probes that tell programs apart allow them. Beside an observer there are children: its tags are of
 //! the first program alone ([`crate::observer`]).
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::probe::Probe;
 use hps_pipeline::core::CoreKind;
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::os::ProcessRule;
-use hps_sim_core::probe::Probe;
+use hps_system::os::ProcessRule;
 
 /// The rule of a functional run with this editor and this probe.
 pub(crate) fn functional<E: DecodeEditor, P: Probe>() -> ProcessRule {

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::{Memory, Perm, page_align_up};
 use hps_pipeline::config::MachineConfig;
 use hps_productions::{ProductionFile, files};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Memory, Perm, page_align_up};
-use hps_sim_core::process::{Process, layout};
+use hps_system::process::Process;
 
 use crate::error::{MapError, ProductionsError};
 use crate::machine::dise_config;
@@ -105,7 +106,7 @@ fn read(name: &str) -> Result<String, ProductionsError> {
             known: known.join(", "),
         });
     }
-    hps_sim_core::host::read_text(name.as_ref()).map_err(|source| ProductionsError::Unreadable {
+    hps_system::host::read_text(name.as_ref()).map_err(|source| ProductionsError::Unreadable {
         name: name.to_string(),
         source,
     })

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(not(target_family = "wasm"))]
-use hps_sim_core::asm::nearest;
-use hps_sim_core::image::{Isa, ProgramImage};
+use hps_isa::asm::nearest;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::process::{DEFAULT_PATH, FirstProgram, Process, ProcessConfig};
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::{Output, Stdin};
+use hps_system::process::{DEFAULT_PATH, FirstProgram, Process, ProcessConfig};
 #[cfg(not(target_family = "wasm"))]
 use hps_workloads::suite::Built;
 use hps_workloads::{Size, Workload, sha256_hex};

@@ -3,7 +3,7 @@
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::sha256_hex;
 
 use crate::VERSION;

@@ -1,12 +1,12 @@
 //! Results of runs.
 
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::core::{ContextId, CoreStats, Counted, CpiStack, Finished};
 use hps_pipeline::memsys::{ContendedLine, MemoryStats};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::{RetiredCounts, Stop};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::end::EndError;
 use crate::error::LabError;

@@ -1,15 +1,15 @@
 //! Regions of programs, which alone count. Instructions before a region run functionally, at full speed.
 
+use hps_isa::editor::NoEditor;
+use hps_isa::hart::GuestCounters;
+use hps_isa::inst::{Inst, Op, reg};
+use hps_isa::probe::{NoProbe, Probe};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, Warm};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::hart::GuestCounters;
-use hps_sim_core::inst::{Inst, Op, reg};
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
-use hps_sim_core::symbols::{CodeWatch, Function, Symbols};
+use hps_system::os::{Output, Stdin};
+use hps_system::process::Process;
+use hps_system::symbols::{CodeWatch, Function, Symbols};
 
 use crate::end::EndError;
 use crate::error::LabError;

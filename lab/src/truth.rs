@@ -1,5 +1,6 @@
 //! A timed run under the oracle: the exact profile, and what profilers on the same run found.
 
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CyclesProbe;
 use hps_profilers::oracle::Charge;
@@ -9,10 +10,9 @@ use hps_profilers::views::FunctionMap;
 use hps_profilers::{
     Beats, Detail, ExactProfile, Follow, Oracle, Period, Programs, Sampled, Samplers,
 };
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::interpreted::{self, Reader};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::symbols::{CodeLog, CodeWatch, Entries};
+use hps_system::image::ProgramImage;
+use hps_system::interpreted::{self, Reader};
+use hps_system::symbols::{CodeLog, CodeWatch, Entries};
 
 use crate::error::LabError;
 use crate::install::Install;
@@ -33,7 +33,7 @@ pub struct Watch {
     /// The profilers that watch, with their periods.
     pub samplers: Vec<(Box<dyn Policy>, Period)>,
     /// The number of the program that is followed, of a run of several processes
-    /// ([`Linux::program_number`](hps_sim_core::os::Linux::program_number)); `None`: that of the run itself.
+    /// ([`Linux::program_number`](hps_system::os::Linux::program_number)); `None`: that of the run itself.
     pub program: Option<u32>,
     /// True if the contexts that are kept name functions that interpreters execute.
     pub interpreted: bool,

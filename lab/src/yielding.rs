@@ -2,12 +2,12 @@
 //! the calls that follow are counted at the cost that this takes.
 
 use hps_dise::DiseEngine;
+use hps_isa::editor::Interruptible;
 use hps_pipeline::core::{CyclesProbe, PipelineProbe};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Pmu};
 use hps_productions::{YieldHandler, counted_calls};
 use hps_profile::{CallPair, Profile};
-use hps_sim_core::editor::Interruptible;
 
 use crate::error::LabError;
 use crate::lab::Lab;

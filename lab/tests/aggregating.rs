@@ -1,10 +1,10 @@
 //! Samples that DCPI's handler counts in guest memory.
 
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::NoProbe;
 use hps_lab::{Aggregated, Isa, Lab, Program};
 use hps_pipeline::pmu::{CounterConfig, Event};
 use hps_productions::TableOptions;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::probe::NoProbe;
 use hps_workloads::Size;
 
 /// A program under counters of cycles and committed loads, on a machine in order.

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::probe::Probe;
 use hps_lab::{CoreKind, Isa, Lab, Productions, Program, TimedMachine};
 use hps_productions::{counted_pairs, counted_values};
 use hps_shadow::values::{TableShape, ValueProfiler};
-use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::machine::Machine;
-use hps_sim_core::probe::Probe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 use hps_workloads::Size;
 
 /// Instructions of a run, about.

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use hps_isa::editor::NoEditor;
 use hps_lab::{Collected, Collecting, CoreKind, Isa, Lab, LabError, TimedMachine, Watch};
 use hps_pipeline::core::{EventSet, Origin};
 use hps_profilers::oracle::{Flush, Spent};
 use hps_profilers::registry::{self, Records};
 use hps_profilers::{Period, Spread, Unit};
-use hps_sim_core::editor::NoEditor;
 use hps_workloads::Size;
 
 const LIMIT: u64 = 400_000;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hps_isa::asm::program::assemble;
 use hps_lab::observer::{Observed, Observer, Placement, SeenCall, Signals, Throttle};
 use hps_lab::{Isa, Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::pmu::CounterConfig;
-use hps_sim_core::asm::program::assemble;
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
+use hps_system::image::ProgramImage;
 use hps_workloads::Size;
 
 const MACHINE: &str = "shim-haswell-like";

@@ -1,7 +1,7 @@
 //! Runs that are refused, each with an error that names the cause.
 
+use hps_isa::editor::NoEditor;
 use hps_lab::{CoreKind, Isa, Lab, LabError, Productions, SamplingPlan, TimedMachine};
-use hps_sim_core::editor::NoEditor;
 
 #[test]
 fn a_program_that_is_not_there() {

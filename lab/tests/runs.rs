@@ -1,5 +1,6 @@
 //! Functional, timed, sampled, watched and edited runs; what they carry of where they come from.
 
+use hps_isa::probe::{NoProbe, Probe};
 use hps_lab::{
     CoreKind, Files, GuestOptions, Isa, Lab, LabError, Place, Productions, Program, Region,
     SamplingPlan, TimedMachine, VERSION, WARM_BY_ALL, fingerprint,
@@ -9,8 +10,7 @@ use hps_pipeline::core::{Cause, PipelineProbe};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, GridProbe, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::probe::{NoProbe, Probe};
+use hps_system::os::{Output, Stdin};
 use hps_workloads::Size;
 
 /// Instructions of a run that is not to take long.

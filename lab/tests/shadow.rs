@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hps_isa::probe::NoProbe;
 use hps_lab::shadow::{
     ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled, profiled_to_any_end,
 };
@@ -13,15 +14,14 @@ use hps_shadow::policy::{Action, Policy};
 use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
 use hps_sim_core::machine::{Fork, Machine, Stop};
-use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::probe::NoProbe;
+use hps_system::os::{Output, Stdin};
 use hps_workloads::Size;
 
 #[allow(dead_code)]
 #[path = "../../pipeline/tests/common/assemble.rs"]
 mod assemble;
 
-use hps_sim_core::random::Random;
+use hps_isa::random::Random;
 
 mod on_chip;
 
@@ -96,7 +96,7 @@ fn forks_do_what_their_parent_does() {
         assert_eq!(stop, expected);
         let (a, b) = (&fork.process().thread.hart, &parent.process.thread.hart);
         assert_eq!((a.pc, &a.r[..]), (b.pc, &b.r[..]));
-        let written = |m: &hps_sim_core::memory::Memory| {
+        let written = |m: &hps_isa::memory::Memory| {
             let mut pages: Vec<u64> = m.dirty_pages().collect();
             pages.sort_unstable();
             pages
@@ -105,7 +105,7 @@ fn forks_do_what_their_parent_does() {
         assert_eq!(written(&fork.process().mem), pages);
         assert_eq!(fork.written_pages(), pages.len() as u64);
         for page in pages {
-            let bytes = |m: &hps_sim_core::memory::Memory| {
+            let bytes = |m: &hps_isa::memory::Memory| {
                 let mut bytes = vec![0; 4096];
                 m.read_bytes_forced(page, &mut bytes).map(|()| bytes)
             };

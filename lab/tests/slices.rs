@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use hps_isa::editor::NoEditor;
 use hps_lab::slices::{Sliced, Slicing};
 use hps_lab::{
     CoreKind, Isa, Lab, LabError, Program, Ran, Timed, Timing, Truth, WARM_BY_ALL, Watch,
 };
 use hps_pipeline::config::MachineConfig;
 use hps_profilers::{Period, registry};
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
 use hps_workloads::Size;
 

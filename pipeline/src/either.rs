@@ -1,13 +1,13 @@
 //! Either core, chosen when a run begins.
 
-use hps_sim_core::editor::{DecodeEditor, Interruptible};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::image::Isa;
+use hps_isa::editor::{DecodeEditor, Interruptible};
+use hps_isa::hart::Hart;
+use hps_isa::ids::DisePc;
+use hps_isa::state::StateError;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::DuplicateError;
-use hps_sim_core::process::Process;
-use hps_sim_core::state::StateError;
+use hps_system::image::Isa;
+use hps_system::os::DuplicateError;
+use hps_system::process::Process;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -31,7 +31,7 @@
 //! A handler is guest code where handlers of productions lie, and ends with `d_ret`. Its instructions are
 //! counted as those of handlers, and nothing in it is expanded. It finds the interrupted address, the
 //! number of the source, the source's count and the cycle in the interrupt registers `ir0` to `ir3`
-//! (see [`reg`](hps_sim_core::inst::reg)); `ir4` to `ir9` are its own. It saves in them, or in memory, what
+//! (see [`reg`](hps_isa::inst::reg)); `ir4` to `ir9` are its own. It saves in them, or in memory, what
 //! it uses of the program's registers, and leaves load reservations alone: a reservation of the program
 //! survives an interrupt.
 
@@ -39,7 +39,7 @@ mod lines;
 
 pub(crate) use lines::{Lines, set_registers};
 
-use hps_sim_core::process::layout;
+use hps_isa::layout;
 use serde::{Deserialize, Serialize};
 
 use crate::config::InterruptConfig;
@@ -73,7 +73,7 @@ pub struct InterruptStats {
     pub handled_cycles: u64,
 }
 
-hps_sim_core::save_values!(InterruptStats);
+hps_isa::save_values!(InterruptStats);
 
 /// Why a core cannot take such interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,7 +104,7 @@ pub struct Interrupts {
     log: Option<Vec<Taken>>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Interrupts {
         recognition_cycles: skip, entry_cycles: skip, return_cycles: skip, handler: same, pmu,
         in_handler, stats, log,

@@ -24,9 +24,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Write};
 use std::ops::Range;
 
-use hps_sim_core::inst::{OpClass, reg};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::probe::Probe;
+use hps_isa::inst::{OpClass, reg};
+use hps_isa::isa::Isa;
+use hps_isa::probe::Probe;
 
 use crate::model::{ContextId, IssueStall, Pipe, PipelineProbe, StageRecord};
 

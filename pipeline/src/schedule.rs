@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
 
 use crate::model::{IssueStall, Pipe, StageRecord};
 

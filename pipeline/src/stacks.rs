@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hps_sim_core::probe::Probe;
-use hps_sim_core::symbols::{CodeWatch, Symbols};
+use hps_isa::probe::Probe;
+use hps_system::symbols::{CodeWatch, Symbols};
 use rustc_hash::FxHashMap;
 
 use crate::model::{Cause, CpiStack, PipelineProbe};

@@ -6,8 +6,8 @@
 //! register. A block begins with nothing in flight, since what ran before it is not known; its first instruction
 //! therefore spends one cycle at the head.
 
-use hps_sim_core::cfg::Placed;
-use hps_sim_core::inst::{Op, OpClass, reg};
+use hps_isa::inst::{Op, OpClass, reg};
+use hps_system::cfg::Placed;
 
 use crate::config::{MachineConfig, Scheduling, Slotting, Stages, UnitTable};
 use crate::model::{Group, Pipe, Traits};

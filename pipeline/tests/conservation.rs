@@ -5,6 +5,9 @@ use std::sync::Arc;
 use crate::common::compare::Stream;
 use crate::common::preset;
 use crate::common::random::{self, Mix};
+use hps_isa::editor::NoEditor;
+use hps_isa::isa::Isa;
+use hps_isa::probe::{NoProbe, Probe};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
     AtCommit, Cause, Chip, CoreKind, CoreStats, CpiStack, EitherCore, PipelineProbe, StageRecord,
@@ -13,12 +16,9 @@ use hps_pipeline::core::{
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
 use hps_pipeline::stacks::FunctionStacks;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::ProgramImage;
+use hps_system::process::{Process, ProcessConfig};
 
 /// Something to run: a process that is always the same, and how far.
 struct Subject {

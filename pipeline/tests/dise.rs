@@ -5,12 +5,13 @@ use crate::common::compare::{ALL_REGISTERS, Outcome, PROGRAM_REGISTERS, Stream, 
 use crate::common::random::{self, Mix};
 use crate::common::{Program, machine, repeat};
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions, ProductionSet};
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::{Perm, page_align_up};
 use hps_pipeline::config::{self, MachineConfig, MemDep, Predictor, Scheduling, StoreSetsConfig};
 use hps_pipeline::core::{Chip, CoreStats, StagesProbe};
 use hps_pipeline::kanata::KanataLog;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Perm, page_align_up};
-use hps_sim_core::process::{Process, layout};
+use hps_system::process::Process;
 
 const LIMIT: u64 = 200_000;
 const HANDLERS: std::ops::Range<u64> = layout::HANDLER_BASE..layout::HANDLER_END;
@@ -502,7 +503,7 @@ fn counting_costs_no_cycle_on_any_machine() {
             let stop = plain.run(LIMIT);
             let mut process = program.process();
             let engine = install(&set, &DiseConfig::default(), &mut process);
-            let mut counted = Chip::with(&m, process, engine, hps_sim_core::probe::NoProbe);
+            let mut counted = Chip::with(&m, process, engine, hps_isa::probe::NoProbe);
             let what = format!("{name}, seed {seed}");
             assert_eq!(counted.run(LIMIT), stop, "{what}");
             assert_eq!(counted.stats(), plain.stats(), "{what}");

@@ -7,6 +7,9 @@ mod wrong_path;
 
 use std::sync::Arc;
 
+use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::isa::Isa;
+use hps_isa::probe::{NoProbe, Probe};
 use hps_pipeline::config::{
     L1dPrefetch, MachineConfig, NextLineConfig, StreamConfig, StrideConfig,
 };
@@ -14,11 +17,8 @@ use hps_pipeline::core::{
     Cause, Chip, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe, StagesProbe,
 };
 use hps_pipeline::stacks::FunctionStacks;
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 use hps_workloads::Workload;
 
 use crate::common::compare::PROGRAM_REGISTERS;

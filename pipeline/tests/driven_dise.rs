@@ -2,12 +2,12 @@
 //! is checked in `dise`.
 
 use hps_dise::{DiseConfig, DiseEngine, ProductionSet};
+use hps_isa::inst::reg;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::{MachineConfig, Predictor};
 use hps_pipeline::core::{Chip, CoreKind, CoreStats, DrivenCore, EitherCore, PipelineProbe};
-use hps_sim_core::inst::reg;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::common::compare::ALL_REGISTERS;
 use crate::common::random::Mix;

@@ -4,13 +4,13 @@
 use crate::common::compare::{Outcome, PROGRAM_REGISTERS};
 use crate::common::random::{self, Mix};
 use crate::common::{Program, machine, preset};
+use hps_isa::editor::NoEditor;
+use hps_isa::trap::TrapCause;
 use hps_pipeline::config::{
     BimodalConfig, ExpansionCost, GshareConfig, MachineConfig, MemDep, PerceptronConfig, Predictor,
     RasRepair, StoreSetsConfig, StoreWaitConfig, TageConfig, TournamentConfig,
 };
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::trap::TrapCause;
 
 /// Far more than any of the programs executes.
 const LIMIT: u64 = 200_000;
@@ -94,12 +94,7 @@ fn peculiarities(m: &mut MachineConfig, index: usize) {
 }
 
 fn check(program: &Program, config: &MachineConfig, expected: &Outcome, what: &str) {
-    let got = Outcome::pipeline(
-        config,
-        program.process(),
-        hps_sim_core::editor::NoEditor,
-        LIMIT,
-    );
+    let got = Outcome::pipeline(config, program.process(), hps_isa::editor::NoEditor, LIMIT);
     check_outcome(expected, &got, what);
     if let Some(got) = Outcome::driven(config, program.process(), NoEditor, LIMIT) {
         check_outcome(expected, &got, &format!("{what}, by instruction"));
@@ -164,12 +159,8 @@ fn a_run_stopped_anywhere_has_the_state_of_that_instruction() {
         );
         for limit in [1, 7, 33, 150 + seed % 61, 300 + seed % 97] {
             let expected = Outcome::plain(program.process(), limit);
-            let got = Outcome::pipeline(
-                &config,
-                program.process(),
-                hps_sim_core::editor::NoEditor,
-                limit,
-            );
+            let got =
+                Outcome::pipeline(&config, program.process(), hps_isa::editor::NoEditor, limit);
             let what = format!("seed {seed}, stopped after {limit}");
             check_outcome(&expected, &got, &what);
             if let Some(got) = Outcome::driven(&config, program.process(), NoEditor, limit) {
@@ -323,7 +314,7 @@ fn signal_handlers_of_the_program_run_in_both_machines() {
     assert_eq!(page[32], 7, "the handler ran once in four of 30 iterations");
     for (i, config) in machines().iter().enumerate().step_by(7) {
         let what = format!("machine {i}");
-        let editor = hps_sim_core::editor::NoEditor;
+        let editor = hps_isa::editor::NoEditor;
         let got = Outcome::pipeline(config, program.process(), editor, LIMIT);
         check_outcome(&expected, &got, &what);
         // By instruction, the state alone.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::common::random::{self, Mix};
 use crate::common::{Program, Run, issues, machine, preset, repeat, steps};
+use hps_isa::editor::NoEditor;
+use hps_isa::inst::OpClass;
+use hps_isa::isa::Isa;
 use hps_pipeline::config::{InOrderConfig, MachineConfig, Predictor, Scheduling, Slotting};
 use hps_pipeline::core::{Cause, Chip, IssueStall, Pipe, StageRecord, StagesProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::schedule::{issue_rows, listing};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 
 /// `ev5`, every branch of a loop predicted, data in one page.

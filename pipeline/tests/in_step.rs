@@ -6,8 +6,8 @@ use crate::common::{Program, Run, machine, preset, steps};
 use hps_pipeline::config::{InOrderConfig, InStepConfig, MachineConfig, Scheduling, Stages};
 use hps_pipeline::core::{Cause, Chip, IssueStall, StageRecord};
 use hps_pipeline::static_schedule::StaticScheduler;
-use hps_sim_core::cfg::Placed;
 use hps_sim_core::machine::Stop;
+use hps_system::cfg::Placed;
 
 /// `five-stage` with other rules for operands.
 fn stages(forwarding: bool, branches_in_decode: bool) -> MachineConfig {

@@ -8,7 +8,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::contents::{Contents, Held};
 use hps_pipeline::core::Chip;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 /// Instructions of the runs.
 const INSTRUCTIONS: u64 = 6000;

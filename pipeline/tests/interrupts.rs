@@ -7,14 +7,15 @@ mod sources;
 mod transparency;
 
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
+use hps_isa::editor::{DecodeEditor, Interruptible, NoEditor};
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
+use hps_isa::layout;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, DrivenCore, PipelineProbe};
 use hps_pipeline::interrupts::Interrupts;
 use hps_pipeline::pmu::{CounterConfig, Pmu};
-use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::process::{Process, layout};
+use hps_system::process::Process;
 
 use crate::dise::install;
 

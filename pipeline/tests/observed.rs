@@ -3,15 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use hps_isa::editor::NoEditor;
+use hps_isa::memory::Memory;
+use hps_isa::probe::{NoProbe, Probe};
 use hps_pipeline::config::{MachineConfig, Stages};
 use hps_pipeline::core::{
     Cause, Chip, Commit, CoreKind, CyclesProbe, DynProbe, EitherCore, EventSet, FlushReason,
     PipelineProbe, Squash, StageRecord, StagesProbe, State, Stored, Stretch, TrapTaken,
 };
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::common::random::{self, Mix};
 use crate::common::{preset, riscv_workload};

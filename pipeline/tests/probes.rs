@@ -1,15 +1,15 @@
 //! Probes that are combined, borrowed or wrapped are told the same as one that stands alone: every hook.
 
+use hps_isa::editor::NoEditor;
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::memory::{Memory, ReadOnly};
+use hps_isa::probe::{NoProbe, Probe, Retired};
 use hps_pipeline::core::{
     AtCommit, Cause, Chip, Commit, DrivenCore, PipelineProbe, Squash, StageRecord, Stored, Stretch,
     TrapTaken,
 };
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::machine::Machine;
-use hps_sim_core::memory::{Memory, ReadOnly};
-use hps_sim_core::probe::{NoProbe, Probe, Retired};
 
 use crate::common::{Program, preset, random};
 
@@ -129,10 +129,7 @@ fn hooks<'a>(source: &'a str, trait_begins: &str) -> Vec<&'a str> {
 #[test]
 fn every_hook_is_counted() {
     let traits = [
-        (
-            include_str!("../../sim-core/src/probe.rs"),
-            "pub trait Probe {",
-        ),
+        (include_str!("../../isa/src/probe.rs"), "pub trait Probe {"),
         (
             include_str!("../src/model/probe.rs"),
             "pub trait PipelineProbe: Probe {",

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use crate::common::compare::{Outcome, PROGRAM_REGISTERS};
 use crate::common::random::{self, Mix};
 use crate::common::{Program, machine, preset};
+use hps_isa::editor::{DecodeEditor, LaidOut, laid};
+use hps_isa::inst::{Inst, Op, OpClass};
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::Predictor;
-use hps_sim_core::editor::{DecodeEditor, LaidOut, laid};
-use hps_sim_core::inst::{Inst, Op, OpClass};
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, layout};
+use hps_system::process::Process;
 
 const LIMIT: u64 = 200_000;
 /// Where the code goes.

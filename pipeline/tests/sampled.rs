@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Warm;
 use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::Output;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 use hps_workloads::Size;
 
 use crate::common::assemble::{DATA, Program};

@@ -3,6 +3,10 @@
 use std::mem::swap;
 
 use hps_dise::{DiseEngine, ProductionSet};
+use hps_isa::editor::{DecodeEditor, Interruptible, NoEditor};
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
+use hps_isa::state::StateError;
 use hps_pipeline::config::{
     BimodalConfig, DrripConfig, GshareConfig, HistoryUpdate, L1dPrefetch, L1dWrite, MachineConfig,
     MemDep, NextLineConfig, PerceptronConfig, Predictor, RasRepair, Replacement, ShipConfig,
@@ -11,12 +15,8 @@ use hps_pipeline::config::{
 };
 use hps_pipeline::core::{Chip, CoreKind, Counted, EitherCore, PipelineProbe, StagesProbe};
 use hps_pipeline::pmu::{CounterConfig, Event};
-use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
-use hps_sim_core::state::StateError;
+use hps_system::process::Process;
 
 use crate::common::random::{self, Mix};
 use crate::common::{
@@ -355,7 +355,7 @@ fn old_code_stays_until_a_fence() {
     let writable = || {
         let mut process = program.process();
         let page = program.address("main");
-        let all = hps_sim_core::memory::Perm::RWX;
+        let all = hps_isa::memory::Perm::RWX;
         process.mem.protect(page, 4096, all).expect("the code");
         process
     };

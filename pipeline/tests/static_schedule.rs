@@ -2,13 +2,13 @@
 
 use crate::common::random::Random;
 use crate::common::{DCPI_COPY_LOOP, Program, Run, machine, preset};
+use hps_isa::inst::OpClass;
+use hps_isa::isa::Isa;
 use hps_pipeline::config::{InOrderConfig, L1dWrite, MachineConfig, Predictor, Scheduling};
 use hps_pipeline::core::IssueStall;
 use hps_pipeline::schedule::issue_rows;
 use hps_pipeline::static_schedule::{NotInOrder, Operand, StaticScheduler, StaticStall};
-use hps_sim_core::cfg::Placed;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::isa::Isa;
+use hps_system::cfg::Placed;
 
 /// The instructions from one label to another.
 fn between(program: &Program, isa: Isa, from: &str, to: &str) -> Vec<Placed> {

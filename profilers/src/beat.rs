@@ -7,15 +7,15 @@
 
 use std::sync::Arc;
 
+use hps_isa::ids::DisePc;
+use hps_isa::inst::OpClass;
+use hps_isa::memory::Memory;
+use hps_isa::probe::Probe;
 use hps_pipeline::core::{
     Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stored,
     Stretch, TrapTaken,
 };
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::interpreted::{Interpreted, Reader, Store};
-use hps_sim_core::memory::Memory;
-use hps_sim_core::probe::Probe;
+use hps_system::interpreted::{Interpreted, Reader, Store};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ pub struct Past {
     pub events: EventSet,
 }
 
-hps_sim_core::save_values!(Key, Past);
+hps_isa::save_values!(Key, Past);
 
 /// Consecutive cycles: stretches in which nothing commits, and then one cycle in which a group commits.
 #[derive(Clone, Copy, Debug)]
@@ -193,8 +193,8 @@ pub struct Beats<O> {
     readers: Readers,
 }
 
-hps_sim_core::save_state! {
-    impl[O: hps_sim_core::state::SaveState] Beats<O> {
+hps_isa::save_state! {
+    impl[O: hps_isa::state::SaveState] Beats<O> {
         observer, followed: same, contexts: list, here, readers,
     }
 }
@@ -215,7 +215,7 @@ struct Parts {
     others: FxHashMap<u32, Past>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Parts { idle, group, squashes, turns, turns_of, last, program, others }
 }
 
@@ -232,7 +232,7 @@ impl<O: Observer> Beats<O> {
     }
 
     /// Follows the program of this number instead of the first one: see
-    /// [`Linux::program_number`](hps_sim_core::os::Linux::program_number).
+    /// [`Linux::program_number`](hps_system::os::Linux::program_number).
     #[must_use]
     pub fn following(mut self, program: u32) -> Self {
         self.followed = Followed::One(program);

@@ -17,11 +17,11 @@
 //! approximate where a program switches stacks without a call, return or indirect jump, or jumps between two stacks
 //! into the middle of functions that neither call nor were seen to be left there.
 
+use hps_isa::ids::DisePc;
+use hps_isa::inst::OpClass;
 use hps_pipeline::core::{Commit, Origin};
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::interpreted::PathId;
-use hps_sim_core::symbols::{CodeWatch, Entries};
+use hps_system::interpreted::PathId;
+use hps_system::symbols::{CodeWatch, Entries};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub(crate) use units::{Code, Place, UnitCounter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(u32);
 
-hps_sim_core::save_values!(NodeId);
+hps_isa::save_values!(NodeId);
 
 impl NodeId {
     /// The context in which the program begins.
@@ -75,7 +75,7 @@ pub enum Entered {
     /// By a jump to a stack of its own: a coroutine begins in it.
     Stack,
     /// By an interpreter that executes the place of this number
-    /// ([`Names::place`](hps_sim_core::interpreted::Names::place)).
+    /// ([`Names::place`](hps_system::interpreted::Names::place)).
     Interpreted(u32),
 }
 
@@ -136,7 +136,7 @@ pub struct ContextTree {
     interpreted: FxHashMap<(NodeId, PathId, PathId), NodeId>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     ContextTree {
         nodes, children, stack, functions: skip, watch: skip, handlers, here, expected, loaded,
         thread, first_thread, others, parked, interpreted,

@@ -17,10 +17,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use hps_isa::ids::DisePc;
 use hps_pipeline::core::{Cause, Commit, EventSet, FlushReason, Origin, State, TrapTaken};
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::interpreted::Interpreted;
-use hps_sim_core::symbols::{CodeWatch, Entries};
+use hps_system::interpreted::Interpreted;
+use hps_system::symbols::{CodeWatch, Entries};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -203,7 +203,7 @@ pub struct Oracle {
     here: usize,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Oracle {
         units: same, shares: skip, charge: skip, keeps_contexts: same, keeps_rows_of_contexts: same,
         table, rows, contexts, context_units, cycles, idle_cycles, other_cycles, commits, at,
@@ -225,7 +225,7 @@ struct Standing {
     thread: u32,
 }
 
-hps_sim_core::save_values!(Standing);
+hps_isa::save_values!(Standing);
 
 impl Standing {
     const BEGIN: Standing = Standing {

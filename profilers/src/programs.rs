@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::beat::{Beat, Observer};
 use crate::oracle::{ExactProfile, Oracle};
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
 use hps_pipeline::core::TrapTaken;
-use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 
 /// Makes the oracle of the program of a number.
 type Make = Arc<dyn Fn(u32) -> Oracle + Send + Sync>;

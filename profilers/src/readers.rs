@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hps_sim_core::interpreted::{Interpreted, Names, Reader, Turn};
-use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
+use hps_system::interpreted::{Interpreted, Names, Reader, Turn};
 use rustc_hash::FxHashMap;
 
 /// A turn of an interpreter, with the number of instructions of the group that commit in front of it.

@@ -1,7 +1,7 @@
 //! The rows of the oracle while the run goes on: one for each instruction, in each calling context if that is asked for.
 
+use hps_isa::ids::DisePc;
 use hps_pipeline::core::{EventSet, Origin};
-use hps_sim_core::ids::DisePc;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub(crate) struct Rows {
     others: FxHashMap<RowKey, u32>,
 }
 
-hps_sim_core::save_state! { Rows { all, cells, lines, rows_of, last, others } }
+hps_isa::save_state! { Rows { all, cells, lines, rows_of, last, others } }
 
 impl Rows {
     pub fn new() -> Self {

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
 use hps_pipeline::core::{Cause, EventSet, State};
-use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub struct Credits {
     pub collided: u64,
 }
 
-hps_sim_core::save_state! { Credits { units_per_sample: same, weights, credited, lost, collided } }
+hps_isa::save_state! { Credits { units_per_sample: same, weights, credited, lost, collided } }
 
 impl Credits {
     /// Credits a whole sample to an instruction.
@@ -217,7 +217,7 @@ struct Bench {
     watching: Vec<usize>,
 }
 
-hps_sim_core::save_state! { Bench { all: each, due, waiting, counting: skip, watching: skip } }
+hps_isa::save_state! { Bench { all: each, due, waiting, counting: skip, watching: skip } }
 
 impl Samplers {
     /// An empty list, for a machine with this commit width.

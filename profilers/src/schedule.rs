@@ -1,7 +1,7 @@
 //! When samples are taken: a period of cycles, instructions or events, fixed or random.
 
+use hps_isa::random::Random;
 use hps_pipeline::core::{Commit, EventSet, Origin};
-use hps_sim_core::random::Random;
 use serde::{Deserialize, Serialize};
 
 /// Unit that a period counts.
@@ -42,7 +42,7 @@ pub struct Period {
     pub phase: u64,
 }
 
-hps_sim_core::save_values!(Period);
+hps_isa::save_values!(Period);
 
 impl Period {
     /// A fixed period of cycles, the first sample at its end.
@@ -119,7 +119,7 @@ pub struct Schedule {
     due: u64,
 }
 
-hps_sim_core::save_state! { Schedule { period, random, left, due } }
+hps_isa::save_state! { Schedule { period, random, left, due } }
 
 /// The cycle of a sample that is not known yet.
 pub const NOT_DUE: u64 = u64::MAX;

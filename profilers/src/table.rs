@@ -1,7 +1,7 @@
 //! Counts of the oracle for each static instruction, found by address in a few host instructions.
 
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
+use hps_isa::ids::DisePc;
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hps_pipeline::core::State;
-use hps_sim_core::symbols::CodeWatch;
+use hps_system::symbols::CodeWatch;
 use rustc_hash::FxHashMap;
 
 use crate::beat::{Beat, Observer};
@@ -27,7 +27,7 @@ pub struct Interval {
     pub functions: FxHashMap<u64, u64>,
 }
 
-hps_sim_core::save_state! { Interval { states, commits, functions } }
+hps_isa::save_state! { Interval { states, commits, functions } }
 
 impl Interval {
     /// All cycles of it.
@@ -58,7 +58,7 @@ pub struct Timeline {
     intervals: Vec<Interval>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Timeline {
         functions: skip, watch: skip, last, interval_cycles, intervals: list,
     }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hps_isa::editor::NoEditor;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, CoreKind, StageRecord};
 use hps_profilers::oracle::units_per_cycle;
 use hps_profilers::{ExactProfile, Key};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::common::random::{self, Mix};
 use crate::common::{Trace, preset, riscv_workload};

@@ -10,14 +10,14 @@ mod hand_made;
 mod policies;
 mod state;
 
+use hps_isa::editor::NoEditor;
+use hps_isa::isa::Isa;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore, Finished};
 use hps_profilers::views::FunctionMap;
 use hps_profilers::{Beats, Charge, Detail, ExactProfile, Follow, Oracle, Sampled, Samplers};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::process::Process;
-use hps_sim_core::symbols::Entries;
+use hps_system::process::Process;
+use hps_system::symbols::Entries;
 
 use common::Program;
 

@@ -2,15 +2,15 @@
 
 use std::mem::swap;
 
+use hps_isa::editor::NoEditor;
+use hps_isa::state::{SaveState, StateError, from_bytes, to_bytes};
 use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_profilers::registry::PROFILERS;
 use hps_profilers::timeline::Timeline;
 use hps_profilers::views::FunctionMap;
 use hps_profilers::{Beats, Charge, Oracle, Programs, Samplers};
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Process;
-use hps_sim_core::state::{SaveState, StateError, from_bytes, to_bytes};
+use hps_system::process::Process;
 
 use crate::common::{preset, riscv_workload, threads};
 use crate::{Follow, cores, rows_of_contexts};

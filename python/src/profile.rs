@@ -16,7 +16,7 @@ use hps_profilers::views::{
     functions, instructions, lines, symbolized,
 };
 use hps_profilers::{Detail, ExactProfile, Key, Sampled, Unit};
-use hps_sim_core::symbols::Symbols;
+use hps_system::symbols::Symbols;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 

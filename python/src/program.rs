@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hps_isa::asm::program::assemble as assembled;
 use hps_lab::{DEFAULT_ISA, Files, GuestLimits, GuestOptions, Isa};
-use hps_sim_core::asm::program::assemble as assembled;
-use hps_sim_core::os::{Output, Stdin};
+use hps_system::os::{Output, Stdin};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,9 +1,9 @@
 //! Probes in Python: commits of a run in batches, as columns.
 
+use hps_isa::inst::ALL_CLASSES;
+use hps_isa::probe::Probe;
 use hps_lab::{Lab, LabError};
 use hps_pipeline::core::{Commit, EventSet, Origin, PipelineProbe};
-use hps_sim_core::inst::ALL_CLASSES;
-use hps_sim_core::probe::Probe;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

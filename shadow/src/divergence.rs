@@ -6,8 +6,8 @@
 
 use std::sync::atomic::Ordering;
 
-use hps_sim_core::inst::Inst;
-use hps_sim_core::probe::Probe;
+use hps_isa::inst::Inst;
+use hps_isa::probe::Probe;
 
 use crate::policy::{MadeCall, Wire};
 

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use hps_sim_core::cfg::{Cfg, Code};
-use hps_sim_core::image::ProgramImage;
+use hps_system::cfg::{Cfg, Code};
+use hps_system::image::ProgramImage;
 use rustc_hash::FxHashMap;
 
 use crate::numbering::{EdgeValue, Graph, Numbering};

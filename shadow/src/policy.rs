@@ -4,8 +4,8 @@ use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hps_sim_core::os::calls::Call;
-use hps_sim_core::os::gate::{Answer, Asked, DescriptorKind, Gate};
+use hps_system::os::calls::Call;
+use hps_system::os::gate::{Answer, Asked, DescriptorKind, Gate};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The profiles of shadows, and the perfect profiles of the same kinds: one probe collects both.
 
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::probe::Probe;
 use hps_profile::{HotStreamAnalyzer, StreamConfig, StreamProfile};
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::probe::Probe;
 
 use crate::graphs::Graphs;
 use crate::paths::PathProfiler;

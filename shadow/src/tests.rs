@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use hps_sim_core::cfg::{Cfg, Code};
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::inst::OpClass;
+use hps_isa::inst::OpClass;
+use hps_isa::probe::{Probe, Retired};
 use hps_sim_core::machine::Machine;
-use hps_sim_core::probe::{Probe, Retired};
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::cfg::{Cfg, Code};
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::process::{Process, ProcessConfig};
 use hps_workloads::Size;
 use proptest::prelude::*;
 

@@ -10,8 +10,8 @@
 use std::error::Error;
 use std::fs::read_to_string;
 
-use hps_sim_core::bus::Bus;
-use hps_sim_core::memory::{Memory, PAGE_SIZE, Perm};
+use hps_isa::bus::Bus;
+use hps_isa::memory::{Memory, PAGE_SIZE, Perm};
 
 const AT: u64 = 0x10_0000;
 const LIVE: usize = 10;

@@ -5,7 +5,7 @@
 //! compared count for count.
 //!
 //! Without an editor, and for probes that do not want every instruction, it runs threaded code
-//! (`crate::threaded`), and without a probe code that a translator has compiled ([`crate::translator`]);
+//! (`hps_isa::threaded`), and without a probe code that a translator has compiled ([`hps_isa::translator`]);
 //! else, and for the last few instructions before a limit, a plain loop over predecoded code.
 
 mod attend;
@@ -15,49 +15,21 @@ mod saved;
 mod spaces;
 mod translated;
 
-use serde::{Deserialize, Serialize};
-
-use crate::code::{CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
-use crate::editor::{self, DecodeEditor, NoEditor, laid};
-use crate::exec::{self, Outcome};
-use crate::hart::GuestCounters;
-use crate::ids::DisePc;
-use crate::inst::{Inst, OpClass, reg};
-use crate::isa::Isa;
-use crate::memory::{ReadOnly, View};
-use crate::os;
-use crate::probe::{NoProbe, Probe, Retired};
-use crate::process::{Alone, Process, Then};
-use crate::threaded::Threaded;
-use crate::translator::Translator;
-use crate::trap::{Trap, TrapCause};
+use hps_isa::code::{CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
+use hps_isa::editor::{self, DecodeEditor, NoEditor, laid};
+use hps_isa::exec::{self, Outcome};
+use hps_isa::hart::GuestCounters;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Inst, OpClass, reg};
+use hps_isa::probe::{NoProbe, Probe, Retired};
+use hps_isa::threaded::Threaded;
+use hps_isa::translator::Translator;
+use hps_isa::trap::{Trap, TrapCause};
+pub use hps_system::process::Stop;
+use hps_system::process::{Alone, Process, Then};
 
 pub use self::fork::Fork;
 use self::spaces::Spaces;
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stop {
-    /// The program ended with this exit code.
-    Exit(i32),
-    /// The instruction limit was reached; the run can go on.
-    Limit,
-    /// The program faulted and had no handler for it.
-    Fault(Trap),
-}
-
-impl Stop {
-    /// The exit code of the command that ran the program: that of the program, or 128 plus the
-    /// number that the signal which would have killed it has on this instruction set.
-    #[must_use]
-    pub fn exit_code(&self, isa: Isa) -> i32 {
-        match self {
-            Stop::Exit(code) => *code,
-            Stop::Limit => 0,
-            Stop::Fault(trap) => os::exit_code_of_fault(isa, trap),
-        }
-    }
-}
 
 /// How many instructions a machine has retired, by origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -124,7 +96,7 @@ impl<E: DecodeEditor> Machine<E> {
             editor,
             retired: RetiredCounts::default(),
             code: CodeCache::new(isa),
-            threaded: Threaded::new(),
+            threaded: Threaded::default(),
             later: None,
             spaces: Spaces::default(),
             link: None,
@@ -353,8 +325,7 @@ impl<E: DecodeEditor> Machine<E> {
                     taken,
                 );
                 if P::WANTS_WRONG_PATHS && probe.wants_wrong_path() {
-                    let View { bytes, pages } = mem.view();
-                    probe.wrong_path(hart, &mut ReadOnly { bytes, pages });
+                    probe.wrong_path(hart, &mut mem.view().read_only());
                 }
             }
             let crossed = (pc ^ target) >> PAGE_SHIFT != 0;
@@ -435,8 +406,8 @@ impl<E: DecodeEditor> Machine<E> {
             if P::ENABLED {
                 report(probe, pc, here, &r.inst, r.is_trigger, addr, target, taken);
                 if P::WANTS_WRONG_PATHS && probe.wants_wrong_path() {
-                    let View { bytes, pages } = self.process.guest.mem.view();
-                    probe.wrong_path(&self.process.thread.hart, &mut ReadOnly { bytes, pages });
+                    let mut memory = self.process.guest.mem.view().read_only();
+                    probe.wrong_path(&self.process.thread.hart, &mut memory);
                 }
             }
             if taken {

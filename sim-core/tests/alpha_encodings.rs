@@ -1,11 +1,11 @@
 //! The decoder, the encoder, the disassembler and the assembler of Alpha against each other.
 
-use hps_sim_core::alpha::asm::{NoHook, assemble};
-use hps_sim_core::alpha::registers::{A0, PV, RA, SP, V0};
-use hps_sim_core::alpha::{decode, disassemble, encode};
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::ops::Format;
+use hps_isa::alpha::asm::{NoHook, assemble};
+use hps_isa::alpha::registers::{A0, PV, RA, SP, V0};
+use hps_isa::alpha::{decode, disassemble, encode};
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::isa::Isa;
+use hps_isa::ops::Format;
 
 const PC: u64 = 0x1_2000_0000;
 

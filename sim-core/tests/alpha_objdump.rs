@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hps_sim_core::alpha::{decode, disassemble, disassemble_word};
-use hps_sim_core::inst::Op;
+use hps_isa::alpha::{decode, disassemble, disassemble_word};
+use hps_isa::inst::Op;
 
 /// A small deterministic generator (splitmix64).
 struct Random(u64);

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use hps_sim_core::asm::program::{CODE, DATA, assemble};
-use hps_sim_core::isa::Isa;
+use hps_isa::asm::program::{CODE, DATA, assemble};
+use hps_isa::isa::Isa;
 use object::{Object, ObjectSection};
 
 /// A tool of Debian's cross compiler runs.

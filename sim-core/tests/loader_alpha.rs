@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::loader_support::Elf;
 use crate::loader_support::ecoff::{DATA_BASE, Ecoff, HEADERS, TEXT_BASE};
-use hps_sim_core::image::{Isa, LoadError, ProgramImage};
+use hps_isa::layout;
+use hps_isa::memory::Perm;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::memory::Perm;
-use hps_sim_core::os::OsInterface;
-use hps_sim_core::process::{Process, ProcessConfig, layout};
+use hps_system::image::{Isa, LoadError, ProgramImage};
+use hps_system::os::OsInterface;
+use hps_system::process::{Process, ProcessConfig};
 use proptest::prelude::*;
 
 fn parse(file: &Ecoff) -> Result<ProgramImage, LoadError> {

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use crate::loader_support::{self, Elf, Load, R, W, X};
-use hps_sim_core::image::{LoadError, ProgramImage};
-use hps_sim_core::memory::Perm;
-use hps_sim_core::process::{Process, ProcessConfig, layout};
+use hps_isa::layout;
+use hps_isa::memory::Perm;
+use hps_system::image::{LoadError, ProgramImage};
+use hps_system::process::{Process, ProcessConfig};
 use proptest::prelude::*;
 
 fn parse(elf: &Elf) -> Result<ProgramImage, LoadError> {

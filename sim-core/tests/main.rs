@@ -5,6 +5,7 @@
 mod alpha_encodings;
 mod alpha_lockstep;
 mod alpha_objdump;
+mod assembled_programs;
 mod assembled_texts;
 mod loader_alpha;
 mod loader_elf;

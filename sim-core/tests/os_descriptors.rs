@@ -2,9 +2,9 @@
 //! descriptors, locks, pipes. Numbers and errors are the generic ones; `os_support` translates them for Alpha.
 
 use crate::os_support::*;
-use hps_sim_core::image::Isa;
-use hps_sim_core::os::SyscallResult;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::image::Isa;
+use hps_system::os::SyscallResult;
+use hps_system::process::ProcessConfig;
 
 const O_RDWR: u64 = 2;
 const O_APPEND: u64 = 0o2000;

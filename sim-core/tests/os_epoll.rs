@@ -1,8 +1,8 @@
 //! `epoll` and `eventfd`: refusals, what is told, and waits.
 
 use crate::os_support::*;
-use hps_sim_core::os::{StopReason, SyscallResult};
-use hps_sim_core::process::ProcessConfig;
+use hps_system::os::{StopReason, SyscallResult};
+use hps_system::process::ProcessConfig;
 
 const EVENTFD2: u64 = 19;
 const CREATE1: u64 = 20;

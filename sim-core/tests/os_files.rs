@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use crate::os_support::*;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::process::ProcessConfig;
 
 const O_WRONLY: u64 = 1;
 const O_RDWR: u64 = 2;

@@ -1,9 +1,9 @@
 //! Identity, scheduling and attributes of the process: what is told, kept and refused.
 
 use crate::os_support::*;
-use hps_sim_core::image::Isa;
-use hps_sim_core::os::EPOCH_SECONDS;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::image::Isa;
+use hps_system::os::EPOCH_SECONDS;
+use hps_system::process::ProcessConfig;
 
 /// The guest's process, user and group.
 const OWN: u64 = 1000;

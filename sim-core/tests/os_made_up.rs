@@ -1,7 +1,7 @@
 //! `/proc`, `/sys` and the devices: made up from the guest, with and without a root folder.
 
 use crate::os_support::*;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::process::ProcessConfig;
 
 const O_WRONLY: u64 = 1;
 const O_RDWR: u64 = 2;
@@ -126,7 +126,7 @@ fn the_auxiliary_vector_is_the_one_on_the_stack() {
         let page = words.chunks(2).find(|pair| pair[0] == 6).unwrap()[1];
         assert_eq!(
             page,
-            if isa() == hps_sim_core::image::Isa::Alpha {
+            if isa() == hps_system::image::Isa::Alpha {
                 8192
             } else {
                 4096
@@ -177,8 +177,8 @@ fn maps_cover_the_image_the_stack_and_the_heap() {
         assert_eq!(find(guest.sp()), ("rw-p".into(), "[stack]".into()));
         assert_eq!(find(heap), ("rw-p".into(), "[heap]".into()));
         let anonymous = match isa() {
-            hps_sim_core::image::Isa::Riscv64 => 0x22,
-            hps_sim_core::image::Isa::Alpha => 0x12,
+            hps_system::image::Isa::Riscv64 => 0x22,
+            hps_system::image::Isa::Alpha => 0x12,
         };
         let mapped = guest.call(222, &[0, 8192, 1, anonymous, u64::MAX, 0]) as u64;
         assert!(!maps.contains(&format!("{mapped:08x}-")));
@@ -279,10 +279,10 @@ fn the_system_is_the_simulated_one() {
         let total = guest.0.mem.limit_bytes() >> 10;
         let cpu = text(guest, "/proc/cpuinfo");
         match isa() {
-            hps_sim_core::image::Isa::Riscv64 => {
+            hps_system::image::Isa::Riscv64 => {
                 assert!(row(&cpu, "isa").starts_with("rv64imafdc_"), "{cpu}");
             }
-            hps_sim_core::image::Isa::Alpha => assert_eq!(row(&cpu, "cpus active"), "1"),
+            hps_system::image::Isa::Alpha => assert_eq!(row(&cpu, "cpus active"), "1"),
         }
         let mem = text(guest, "/proc/meminfo");
         assert_eq!(row(&mem, "MemTotal"), format!("{total} kB"));

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use crate::os_support::*;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::os::{EPOCH_SECONDS, Output, Stdin, StopReason, SyscallResult};
-use hps_sim_core::process::{Process, ProcessConfig, layout};
+use hps_isa::layout;
+use hps_system::image::ProgramImage;
+use hps_system::os::{EPOCH_SECONDS, Output, Stdin, StopReason, SyscallResult};
+use hps_system::process::{Process, ProcessConfig};
 
 fn config() -> ProcessConfig {
     ProcessConfig {

@@ -1,11 +1,12 @@
 //! Signals: frames, masks, default actions, faults.
 
 use crate::os_support::*;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::os::{SyscallResult, exit_code_of_fault};
-use hps_sim_core::process::{ProcessConfig, layout};
-use hps_sim_core::trap::{Trap, TrapCause};
+use hps_isa::ids::DisePc;
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::trap::{Trap, TrapCause};
+use hps_system::os::{SyscallResult, exit_code_of_fault};
+use hps_system::process::ProcessConfig;
 
 const KILL: u64 = 129;
 const TGKILL: u64 = 131;

@@ -1,8 +1,8 @@
 //! Flags of an open file that `fcntl` changes.
 
 use crate::os_support::*;
-use hps_sim_core::image::Isa;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::image::Isa;
+use hps_system::process::ProcessConfig;
 
 const O_RDWR: u64 = 2;
 const FCNTL: u64 = 25;

@@ -1,8 +1,8 @@
 //! Calls that wait: their time-outs, what they are told of descriptors, and waits without an end.
 
 use crate::os_support::*;
-use hps_sim_core::os::{StopReason, SyscallResult};
-use hps_sim_core::process::ProcessConfig;
+use hps_system::os::{StopReason, SyscallResult};
+use hps_system::process::ProcessConfig;
 
 const PSELECT6: u64 = 72;
 const PPOLL: u64 = 73;
@@ -121,7 +121,7 @@ fn a_mask_lets_a_pending_signal_end_the_wait() {
         let handler = 0x12100;
         guest.put_words(BUFFER, &[handler, 0, 0]);
         assert_eq!(guest.call(134, &[15, BUFFER, 0, 8]), 0);
-        let block = if isa() == hps_sim_core::image::Isa::Alpha {
+        let block = if isa() == hps_system::image::Isa::Alpha {
             1
         } else {
             0
@@ -139,7 +139,7 @@ fn a_mask_lets_a_pending_signal_end_the_wait() {
 #[test]
 fn alpha_has_three_formats_of_time_outs() {
     on_both(|| {
-        if isa() != hps_sim_core::image::Isa::Alpha {
+        if isa() != hps_system::image::Isa::Alpha {
             return;
         }
         let mut guest = guest();

@@ -2,11 +2,11 @@
 //! Capstone.
 
 use capstone::prelude::*;
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::ops::Format;
-use hps_sim_core::riscv::asm::{NoHook, assemble};
-use hps_sim_core::riscv::{decode, disassemble, encode};
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::isa::Isa;
+use hps_isa::ops::Format;
+use hps_isa::riscv::asm::{NoHook, assemble};
+use hps_isa::riscv::{decode, disassemble, encode};
 
 const PC: u64 = 0x4000_0000;
 

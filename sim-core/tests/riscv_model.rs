@@ -1,13 +1,13 @@
 //! The operations that the installed QEMU does not know, against a second model written from the
 //! specification: Zicond, Zimop, Zabha, Zacas, Zawrs, Zicbom, Zfa, Zcb and Zcmop.
 
-use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::exec::{Outcome, execute};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, Op, reg};
-use hps_sim_core::riscv::asm::{NoHook, assemble};
-use hps_sim_core::riscv::{decode, disassemble};
-use hps_sim_core::trap::TrapCause;
+use hps_isa::bus::{Bus, MemFault};
+use hps_isa::exec::{Outcome, execute};
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, Op, reg};
+use hps_isa::riscv::asm::{NoHook, assemble};
+use hps_isa::riscv::{decode, disassemble};
+use hps_isa::trap::TrapCause;
 
 const NV: u8 = 16;
 const NX: u8 = 1;

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use hps_experiments::VERSION;
 use hps_frames::{Format, Frame};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use serde::Serialize;
 
 use super::{GuestArgs, isa};

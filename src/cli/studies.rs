@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::groups::{ChosenPrograms, JobsArgs, JsonArgs, TableArgs};
 use super::{CoreKind, PartArgs, Size, TimeArgs, isa};

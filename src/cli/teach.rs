@@ -1,7 +1,7 @@
 //! The command lines of `hps analyze` and `hps teach`.
 
 use clap::Args;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::groups::JsonArgs;
 use super::isa;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::groups::{ChosenPrograms, JobsArgs, JsonArgs};
 use super::{Size, isa};

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::os::{Output, Stdin};
+use hps_system::os::{Output, Stdin};
 use hps_teach::analyze::analyze as analyzed;
 use hps_teach::protocol::{Analysis, AnalyzedLine, Bound};
 use schemars::JsonSchema;

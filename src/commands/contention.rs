@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hps_lab::place;
 use hps_pipeline::memsys::{ContendedLine, Touch, TouchKind};
-use hps_sim_core::process::Process;
-use hps_sim_core::symbols::Symbols;
+use hps_system::process::Process;
+use hps_system::symbols::Symbols;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 use hps_dise::{Explanation, Report};
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::memory::Perm;
 use hps_lab::{DEFAULT_ISA, Program};
 use hps_productions::{ProductionFile, files};
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::memory::Perm;
-use hps_sim_core::symbols::Entries;
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::symbols::Entries;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use hps_sim_core::image::Isa;
-use hps_sim_core::memory::Memory;
+use hps_isa::memory::Memory;
+use hps_system::image::Isa;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -139,7 +139,7 @@ fn processors() -> Finding {
 /// The instruction set that guest programs may be built for.
 fn instruction_set(isa: Isa) -> Finding {
     let (what, detail) = match isa {
-        Isa::Riscv64 => ("RISC-V", hps_sim_core::riscv::extensions::isa_string()),
+        Isa::Riscv64 => ("RISC-V", hps_isa::riscv::extensions::isa_string()),
         Isa::Alpha => (
             "Alpha",
             "EV6 with byte and word accesses (BWX), square roots and moves (FIX), counts (CIX) and media (MVI); no VAX \

@@ -69,7 +69,7 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
     let mut spec = match &args.spec {
         None => SweepSpec::default(),
         Some(path) => {
-            let text = hps_sim_core::host::read_text(path)
+            let text = hps_system::host::read_text(path)
                 .with_context(|| format!("{}: cannot read the sweep definition", path.display()))?;
             if let Some(parent) = path.parent() {
                 folder = parent.to_path_buf();

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, anyhow, bail};
 use hps_lab::{DEFAULT_ISA, Files, GuestOptions, Isa, Program, host};
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::os::{Output, Stdin};
+use hps_system::image::ProgramImage;
+use hps_system::os::{Output, Stdin};
 use hps_teach::PAGE;
 use hps_teach::protocol::{Limits, Problem, ProgramChoice, Setup};
 
@@ -134,7 +134,7 @@ fn is_built_in(name: &str) -> bool {
 fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<ProgramChoice> {
     let isa = args.isa.unwrap_or(DEFAULT_ISA);
     if is_assembly(name) {
-        let text = hps_sim_core::host::read_text(Path::new(name))
+        let text = hps_system::host::read_text(Path::new(name))
             .with_context(|| format!("{name}: the assembly text cannot be read"))?;
         return Ok(ProgramChoice::Assembly {
             isa: isa.name().to_string(),
@@ -146,7 +146,7 @@ fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<
         if isa != Isa::Riscv64 {
             bail!("{name}: a program in C is compiled for riscv64, and not for {isa}");
         }
-        let c = hps_sim_core::host::read_text(Path::new(name))
+        let c = hps_system::host::read_text(Path::new(name))
             .with_context(|| format!("{name}: the text in C cannot be read"))?;
         return Ok(ProgramChoice::Assembly {
             isa: isa.name().to_string(),
@@ -165,7 +165,7 @@ fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<
             .to_string(),
         });
     }
-    let bytes = hps_sim_core::host::read_file(Path::new(name), Limits::PAGE.file_bytes)
+    let bytes = hps_system::host::read_file(Path::new(name), Limits::PAGE.file_bytes)
         .with_context(|| {
             format!("{name}: cannot be put into the page; --serve takes larger ones")
         })?;

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::process::{Command, Stdio};
 
+use hps_isa::asm::program::{self, ProgramError};
+use hps_isa::isa::Isa;
 use hps_lab::host;
-use hps_sim_core::asm::program::{self, ProgramError};
-use hps_sim_core::isa::Isa;
 
 use crate::protocol::Problem;
 

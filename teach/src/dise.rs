@@ -3,7 +3,7 @@
 use hps_dise::check::micro_text;
 use hps_dise::tables::{ImmediateSource, RegisterSource, Template};
 use hps_dise::{DiseConfig, ProductionSet};
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
 
 use crate::protocol::{
     ControlRow, PatternRow, Problem, ProductionTables, Register, SequenceRow, hex,

@@ -1,8 +1,8 @@
 //! Edits of registers and memory, as the lab makes them.
 
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
 use hps_lab::{Edit as Change, PlacedEdit};
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
 
 use crate::protocol::{Edit, Problem, address_of};
 use crate::recorder::Recorded;

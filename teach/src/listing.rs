@@ -54,7 +54,7 @@ impl Session {
     }
 
     /// The instruction that the file has at an address.
-    pub(crate) fn inst_at(&self, pc: u64) -> Option<hps_sim_core::inst::Inst> {
+    pub(crate) fn inst_at(&self, pc: u64) -> Option<hps_isa::inst::Inst> {
         let image = self.image();
         let segment = image
             .segments

@@ -342,7 +342,7 @@ struct Noting {
     due: u64,
 }
 
-hps_sim_core::save_state! { Noting { policy, marks: skip, due } }
+hps_isa::save_state! { Noting { policy, marks: skip, due } }
 
 impl Noting {
     /// Lets the policy credit, and notes what it credited.

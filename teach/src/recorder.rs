@@ -1,14 +1,14 @@
 //! The probe that keeps what happened to each instruction.
 
 use hps_dise::DiseEngine;
-use hps_sim_core::editor::NoEditor;
+use hps_isa::editor::NoEditor;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::probe::Probe;
 use hps_pipeline::core::{Cause, Commit, EventSet, PipelineProbe, StageRecord, State, Stretch};
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::probe::Probe;
 
 use crate::protocol::Share;
 

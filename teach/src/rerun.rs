@@ -6,12 +6,12 @@
 use std::ops::RangeInclusive;
 
 use hps_dise::DiseEngine;
+use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::probe::NoProbe;
 use hps_lab::{Editable, Install, PlacedEdit, TimedLoop};
 use hps_pipeline::contents::{Contents, Window};
 use hps_pipeline::core::{Chip, EitherCore};
 use hps_pipeline::memsys::Transaction;
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::probe::NoProbe;
 
 use crate::protocol::Problem;
 use crate::recorder::Recorded;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hps_isa::isa::Isa;
 use hps_lab::{Program, Ran, Timing};
 use hps_pipeline::config::{CacheConfig, MachineConfig, Scheduling};
 use hps_pipeline::core::EventSet;
 use hps_productions::files;
 use hps_profilers::registry::PROFILERS;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::isa::Isa;
+use hps_system::image::ProgramImage;
 use hps_workloads::sources;
 
 use crate::analyze::analyze_run;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hps_dise::{DiseError, LoadOptions, ProductionSet};
+use hps_isa::asm::program::{self, ProgramError};
 use hps_lab::{Lab, LabError, PlacedEdit, Productions, Program, Timed, dise_config};
 use hps_pipeline::config::{ConfigError, MachineConfig};
 use hps_productions::ProductionFile;
-use hps_sim_core::asm::program::{self, ProgramError};
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::os::{Output, Stdin};
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::{Output, Stdin};
 use hps_workloads::Size;
 
 use crate::edits::placed;

@@ -1,6 +1,6 @@
 //! Dependences between instructions of the time line.
 
-use hps_sim_core::inst::reg;
+use hps_isa::inst::reg;
 
 use crate::protocol::SourceView;
 use crate::recorder::{Kept, NEVER, Recorded};

@@ -5,12 +5,12 @@
 
 use hps_dise::DiseEngine;
 use hps_dise::flags::{FlagCondition, flag_name, overflow_bit, zero_bit};
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
 use hps_lab::{Editable, PlacedEdit, Productions};
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::protocol::{CodeLine, Flag, Match, Problem, Register, StateView, address_of, hex};
 use crate::session::Session;
@@ -235,7 +235,7 @@ fn next(process: &Process, mut pc: u64) -> Vec<CodeLine> {
     lines
 }
 
-fn decode(process: &Process, pc: u64) -> Option<hps_sim_core::inst::Inst> {
+fn decode(process: &Process, pc: u64) -> Option<hps_isa::inst::Inst> {
     let isa = process.image.isa;
     let word = match isa {
         Isa::Riscv64 => process.mem.fetch_word(pc).ok()?,

@@ -358,7 +358,7 @@ fn the_vdso_is_built_from_its_source() {
     let script = folder.join("scripts/build-vdso.sh");
     let done = Command::new(script).arg(&built).status().unwrap();
     assert!(done.success());
-    let committed = folder.join("sim-core/vdso/vdso.so");
+    let committed = folder.join("system/vdso/vdso.so");
     let code = [Path::new(&built), &committed].map(|file| {
         let out = hps.path("code");
         let done = Command::new("riscv64-linux-gnu-objcopy")

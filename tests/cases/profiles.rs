@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use hps_profile::AnyProfileDocument;
-use hps_sim_core::image::ProgramImage;
+use hps_system::image::ProgramImage;
 
 use super::build::{Isa, build};
 use super::support::{Hps, exit_with};

@@ -1,11 +1,11 @@
 //! The debugger's way back: the state at a position is that of a run which has stopped there.
 
+use hps_isa::hart::Hart;
+use hps_isa::inst::reg;
+use hps_isa::memory::Memory;
 use hps_lab::debug::{Debugger, Edit, Halt, Stops, Told, Watch, WatchKind};
 use hps_lab::{CoreKind, Isa, Lab};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::reg;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::os::Output;
+use hps_system::os::Output;
 
 /// How a program is simulated.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ impl Seen {
         match mode {
             Mode::Functional => {
                 let mut machine = lab.open().expect("the program");
-                machine.run(&mut hps_sim_core::probe::NoProbe, position);
+                machine.run(&mut hps_isa::probe::NoProbe, position);
                 Seen::of(&machine.process.thread.hart, &machine.process.mem, None)
             }
             Mode::Timed(core) => {

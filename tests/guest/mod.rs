@@ -9,16 +9,16 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::riscv::asm::{OperandHook, assemble};
+use hps_isa::riscv::encode;
 use hps_lab::{Lab, Ran};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{EitherCore, PipelineProbe};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::Output;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::riscv::asm::{OperandHook, assemble};
-use hps_sim_core::riscv::encode;
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 use hps_workloads::{Size, Workload};
 use rayon::prelude::*;
 

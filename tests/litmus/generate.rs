@@ -2,7 +2,7 @@
 //! relates, and from each thread to the next one a value that is read, overwritten, or read before it is overwritten.
 //! Such a cycle is an outcome that some model forbids (Alglave and others, "Fences in weak memory models", CAV 2010).
 
-use hps_sim_core::random::Random;
+use hps_isa::random::Random;
 
 use super::program::{Access, Kind, R, Step, Test, W, registers};
 

@@ -13,8 +13,8 @@ mod run;
 
 use std::collections::BTreeSet;
 
+use hps_isa::random::Random;
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::random::Random;
 
 use classic::check_models;
 use generate::generate;

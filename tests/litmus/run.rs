@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use hps_isa::asm::program::assemble;
+use hps_isa::random::Random;
 use hps_lab::Lab;
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::asm::program::assemble;
-use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::ThreadRules;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::random::Random;
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::ThreadRules;
+use hps_system::process::{Process, ProcessConfig};
 
 use super::program::{Outcome, Test, registers};
 

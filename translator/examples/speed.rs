@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Machine;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::ProgramImage;
+use hps_system::process::{Process, ProcessConfig};
 use hps_translator::{Settings, translator};
 
 fn main() {

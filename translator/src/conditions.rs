@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use hps_sim_core::inst::{Inst, Op};
+use hps_isa::inst::{Inst, Op};
 
 use crate::unit::Emitter;
 

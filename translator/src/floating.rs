@@ -2,16 +2,16 @@
 //!
 //! In the state that most programs are in (rounding to nearest even, inexact results accrued) the host's result is the
 //! guest's, as long as it is an ordinary number: the code tests that, and everything else is for the machine's own function.
-//! The conditions are those of [`hps_sim_core::fp::accrued`].
+//! The conditions are those of [`hps_isa::fp::accrued`].
 
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlags, Value};
-use hps_sim_core::fp::flag;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, Op};
+use hps_isa::fp::flag;
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, Op};
 
 use crate::shared;
 use crate::unit::{Emitter, of_hart};

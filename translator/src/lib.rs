@@ -21,7 +21,7 @@ mod unit;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod units;
 
-use hps_sim_core::translator::Translator;
+use hps_isa::translator::Translator;
 
 /// When code is compiled, and how much at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{AliasRegion, InstBuilder, MemFlags, Value};
-use hps_sim_core::exec::Plain;
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::memory::{Memory, PAGE_SIZE};
-use hps_sim_core::translator::MemoryParts;
+use hps_isa::exec::Plain;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::memory::{Memory, PAGE_SIZE};
+use hps_isa::translator::MemoryParts;
 
 use crate::unit::Emitter;
 

@@ -6,7 +6,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_isa::inst::{Inst, Op, OpClass, reg};
 
 use crate::shared;
 use crate::unit::Emitter;

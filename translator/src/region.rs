@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
-use hps_sim_core::inst::{Inst, OpClass, reg};
-use hps_sim_core::translator::Code;
+use hps_isa::inst::{Inst, OpClass, reg};
+use hps_isa::translator::Code;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A set of registers of the guest.

@@ -1,9 +1,9 @@
 //! State that compiled code shares with the translator.
 
-use hps_sim_core::exec::{self, Outcome};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::Inst;
-use hps_sim_core::memory::Memory;
+use hps_isa::exec::{self, Outcome};
+use hps_isa::hart::Hart;
+use hps_isa::inst::Inst;
+use hps_isa::memory::Memory;
 
 /// Entries of the table of targets of indirect jumps, indexed by halfwords.
 pub(crate) const TARGETS: usize = 4096;

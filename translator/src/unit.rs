@@ -12,8 +12,8 @@ use cranelift_codegen::ir::{
     AliasRegion, Block as HostBlock, BlockArg, InstBuilder, MemFlags, SigRef, Value,
 };
 use cranelift_frontend::FunctionBuilder;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, OpClass, reg};
 
 use crate::region::{Block, End, Region, Registers, To};
 use crate::shared::{Cell, Shared, TARGETS, Target};

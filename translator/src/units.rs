@@ -9,10 +9,10 @@ use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, MemFlags, Signature
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::Inst;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::translator::{Code, Left, MemoryParts, Translator};
+use hps_isa::hart::Hart;
+use hps_isa::inst::Inst;
+use hps_isa::memory::Memory;
+use hps_isa::translator::{Code, Left, MemoryParts, Translator};
 use rustc_hash::FxHashMap;
 
 use crate::Settings;
@@ -313,7 +313,7 @@ fn host(of: &Settings) -> Option<OwnedTargetIsa> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hps_sim_core::inst::{Op, OpClass};
+    use hps_isa::inst::{Op, OpClass};
 
     /// One instruction, and behind it one for the machine.
     struct One(Inst);

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Machine;
-use hps_sim_core::os::Output;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 use hps_workloads::work_folder::WorkFolder;
 
 use crate::programs::run_in_lockstep;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hps_sim_core::exec::{Outcome, execute_seldom};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Memory, Perm};
-use hps_sim_core::random::Random;
-use hps_sim_core::translator::{Code, Left, Translator};
+use hps_isa::exec::{Outcome, execute_seldom};
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::isa::Isa;
+use hps_isa::memory::{Memory, Perm};
+use hps_isa::random::Random;
+use hps_isa::translator::{Code, Left, Translator};
 use hps_translator::{Settings, translator};
 
 pub const FIRST: u64 = 0x1_0000;

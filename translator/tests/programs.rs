@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
+use hps_isa::probe::NoProbe;
+use hps_isa::random::Random;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::Output;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::random::Random;
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 use hps_translator::{Settings, translator};
 use hps_workloads::{Size, Workload};
 

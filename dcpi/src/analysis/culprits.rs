@@ -16,10 +16,10 @@
 //!
 //! A block that runs less than a hundredth as often as the stalled instruction leads to it too rarely to matter.
 
+use hps_isa::inst::OpClass;
+use hps_isa::isa::Isa;
 use hps_pipeline::static_schedule::{Slotted, StaticStall};
-use hps_sim_core::cfg::{Cfg, EdgeKind};
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::isa::Isa;
+use hps_system::cfg::{Cfg, EdgeKind};
 
 use super::costs::Costs;
 use super::definitions::Definitions;

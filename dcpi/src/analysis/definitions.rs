@@ -1,7 +1,7 @@
 //! Who may have written what an instruction reads, or what it overwrites.
 
-use hps_sim_core::cfg::{Cfg, EdgeKind, Placed};
-use hps_sim_core::inst::{OpClass, reg};
+use hps_isa::inst::{OpClass, reg};
+use hps_system::cfg::{Cfg, EdgeKind, Placed};
 
 /// Blocks in front of an instruction's own that are looked through for each operand.
 const MOST_BLOCKS: usize = 24;

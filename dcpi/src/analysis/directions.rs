@@ -11,7 +11,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use hps_sim_core::cfg::{Cfg, EdgeKind};
+use hps_system::cfg::{Cfg, EdgeKind};
 
 use super::equivalence::Classes;
 use super::frequency::Estimate;
@@ -177,8 +177,8 @@ pub fn agree(cfg: &Cfg, classes: &Classes, shares: &[Share], known: &mut [Option
 
 #[cfg(test)]
 mod tests {
-    use hps_sim_core::cfg::Cfg;
-    use hps_sim_core::random::Random;
+    use hps_isa::random::Random;
+    use hps_system::cfg::Cfg;
 
     use super::{Share, agree, shares};
     use crate::analysis::equivalence::Classes;

@@ -10,7 +10,7 @@
 //! an edge to it that is never taken. That can only part classes, never join them.
 
 use bitvec::vec::BitVec;
-use hps_sim_core::cfg::Cfg;
+use hps_system::cfg::Cfg;
 
 /// Classes of a function's blocks and edges: what is in one class runs equally often.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -304,7 +304,7 @@ fn edge_classes(nodes: usize, edges: &[(usize, usize)], root: usize) -> Vec<usiz
 #[cfg(test)]
 mod tests {
     use super::edge_classes;
-    use hps_sim_core::random::Random;
+    use hps_isa::random::Random;
 
     /// Whether `to` is reached from `from` without edge `without`.
     fn reaches(

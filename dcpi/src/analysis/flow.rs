@@ -11,7 +11,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use hps_sim_core::cfg::Cfg;
+use hps_system::cfg::Cfg;
 
 use super::equivalence::Classes;
 use super::frequency::{Confidence, Estimate};
@@ -161,9 +161,9 @@ pub(super) mod tests {
     use super::propagate;
     use crate::analysis::equivalence::Classes;
     use crate::analysis::frequency::{Confidence, Estimate};
-    use hps_sim_core::cfg::{Cfg, Code};
-    use hps_sim_core::image::ProgramImage;
-    use hps_sim_core::random::Random;
+    use hps_isa::random::Random;
+    use hps_system::cfg::{Cfg, Code};
+    use hps_system::image::ProgramImage;
 
     /// Graphs of functions of a program.
     pub(in crate::analysis) fn graphs() -> Vec<Cfg> {

@@ -370,7 +370,7 @@ mod tests {
     fn the_test_knows_equal_frequencies_from_stalls_over_many_draws() {
         // Six points of one frequency and two that stall for as long again, by the sum of many rare events. The estimate
         // is within three standard deviations of the truth nearly always, and has no bias of its own.
-        let mut random = hps_sim_core::random::Random::new(5);
+        let mut random = hps_isa::random::Random::new(5);
         let mut draw =
             |mean: u64| (0..100 * mean).filter(|_| random.below(100) == 0).count() as u64;
         for mean in [10, 40, 400] {

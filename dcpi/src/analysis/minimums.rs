@@ -5,7 +5,7 @@
 //! is the mean over these ways, each weighted by how often it is taken.
 
 use hps_pipeline::static_schedule::{Slotted, StaticScheduler};
-use hps_sim_core::cfg::{Cfg, EdgeKind, Placed};
+use hps_system::cfg::{Cfg, EdgeKind, Placed};
 
 /// Instructions at the end of a block that matter to the one behind it.
 const BEFORE: usize = 12;
@@ -92,11 +92,11 @@ impl Minimums {
 
 #[cfg(test)]
 mod tests {
+    use hps_isa::asm::program::assemble;
+    use hps_isa::isa::Isa;
     use hps_pipeline::config::MachineConfig;
-    use hps_sim_core::asm::program::assemble;
-    use hps_sim_core::cfg::Code;
-    use hps_sim_core::image::ProgramImage;
-    use hps_sim_core::isa::Isa;
+    use hps_system::cfg::Code;
+    use hps_system::image::ProgramImage;
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::static_schedule::{NotInOrder, Slotted, StaticScheduler};
-use hps_sim_core::cfg::{Cfg, Code};
-use hps_sim_core::symbols::Function;
+use hps_system::cfg::{Cfg, Code};
+use hps_system::symbols::Function;
 
 use super::costs::Costs;
 use super::culprits::{Bounds, Culprit, Suspect};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hps_sim_core::symbols::{CodeLog, CodeWatch, Object, Symbols};
+use hps_system::symbols::{CodeLog, CodeWatch, Object, Symbols};
 use rustc_hash::FxHashMap;
 
 use crate::samples::{Counts, ELSEWHERE};

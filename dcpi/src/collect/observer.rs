@@ -14,11 +14,11 @@
 
 use std::collections::VecDeque;
 
+use hps_isa::inst::{OpClass, reg};
+use hps_isa::probe::Probe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, IssueStall, PipelineProbe, StageRecord};
-use hps_sim_core::inst::{OpClass, reg};
-use hps_sim_core::probe::Probe;
-use hps_sim_core::symbols::CodeLog;
+use hps_system::symbols::CodeLog;
 
 use super::image_map::{ImageMap, ObjectSamples};
 use super::sampler::{DELIVERY_CYCLES, Follow, Plan, Sampler};

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use hps_isa::random::Random;
 use hps_pipeline::pmu::Turns;
-use hps_sim_core::random::Random;
 
 use crate::samples::{Counts, Event, Range};
 

@@ -3,11 +3,11 @@
 //! The handler's table has no times. So it is read before the code of the program changes, and what it has counted since
 //! the last change is resolved by the map up to then. Reading costs the run nothing.
 
+use hps_isa::layout;
+use hps_isa::memory::Memory;
+use hps_isa::probe::Probe;
 use hps_pipeline::core::{PipelineProbe, Stored};
-use hps_sim_core::memory::Memory;
-use hps_sim_core::probe::Probe;
-use hps_sim_core::process::layout;
-use hps_sim_core::symbols::CodeLog;
+use hps_system::symbols::CodeLog;
 use rustc_hash::FxHashMap;
 
 use super::image_map::{ImageMap, ObjectSamples};

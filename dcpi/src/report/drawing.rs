@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use hps_sim_core::cfg::EdgeKind;
+use hps_system::cfg::EdgeKind;
 
 use super::graph::frequency;
 use crate::analysis::Procedure;

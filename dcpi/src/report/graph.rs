@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hps_sim_core::cfg::EdgeKind;
+use hps_system::cfg::EdgeKind;
 
 use crate::analysis::Procedure;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::process::layout;
+use hps_isa::layout;
+use hps_system::image::ProgramImage;
 
 use super::percent;
 use crate::samples::{Event, Samples};

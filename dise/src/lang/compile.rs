@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hps_sim_core::inst::OpClass;
+use hps_isa::inst::OpClass;
 
 use crate::config::MAX_SEQUENCE;
 use crate::error::{Diagnostic, DiseError};

@@ -1,8 +1,8 @@
 //! Constants and addresses in handlers: as many instructions as they take.
 
-use hps_sim_core::alpha;
-use hps_sim_core::inst::{Inst, Op, reg};
-use hps_sim_core::isa::Isa;
+use hps_isa::alpha;
+use hps_isa::inst::{Inst, Op, reg};
+use hps_isa::isa::Isa;
 
 /// `rd = value` for an integer register, in as few instructions as the value needs: what `li` is in a
 /// handler.

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use hps_sim_core::asm::OperandHook;
-use hps_sim_core::inst::{Inst, reg};
-use hps_sim_core::isa::Isa;
+use hps_isa::asm::OperandHook;
+use hps_isa::inst::{Inst, reg};
+use hps_isa::isa::Isa;
 
 use crate::error::DiseError;
 use crate::lang::ast::Line;

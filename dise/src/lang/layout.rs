@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use hps_sim_core::asm::NoHook;
-use hps_sim_core::isa::Isa;
+use hps_isa::asm::NoHook;
+use hps_isa::isa::Isa;
 
 use crate::error::DiseError;
 use crate::lang::ast::{Expr, File};

@@ -1,8 +1,8 @@
 //! Patterns to pattern-table entries: a disjunction of conjunctions, one entry each.
 
-use hps_sim_core::alpha::registers;
-use hps_sim_core::inst::{Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
+use hps_isa::alpha::registers;
+use hps_isa::inst::{Op, OpClass, reg};
+use hps_isa::isa::Isa;
 
 use crate::config::MAX_PATTERNS;
 use crate::error::DiseError;

@@ -1,7 +1,7 @@
 //! Operands of replacement instructions: literals and directives for the instantiation logic.
 
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
 
 use crate::error::DiseError;
 use crate::lang::expression::parse_expression;

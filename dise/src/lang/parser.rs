@@ -1,7 +1,7 @@
 //! Statements of a production file. Hand-written recursive descent.
 
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
 
 use crate::config::MAX_COUNTERS;
 use crate::error::DiseError;

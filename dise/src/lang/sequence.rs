@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use hps_sim_core::alpha;
-use hps_sim_core::format::{AlphaOperand, Format, Operand};
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
+use hps_isa::alpha;
+use hps_isa::format::{AlphaOperand, Format, Operand};
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::isa::Isa;
 
 use crate::config::MAX_SEQUENCE;
 use crate::error::DiseError;

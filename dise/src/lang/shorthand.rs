@@ -1,7 +1,7 @@
 //! Shorthand of replacement sequences, which reads alike in every instruction set.
 
-use hps_sim_core::inst::Op;
-use hps_sim_core::isa::Isa;
+use hps_isa::inst::Op;
+use hps_isa::isa::Isa;
 
 /// Meaning of a shorthand: operation and operands; `$n` is the n-th operand written.
 pub(super) struct Shorthand {

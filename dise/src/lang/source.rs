@@ -1,6 +1,6 @@
 //! A production file's text, and messages about places in it.
 
-use hps_sim_core::asm::edit_distance;
+use hps_isa::asm::edit_distance;
 
 use crate::error::{Diagnostic, DiseError};
 

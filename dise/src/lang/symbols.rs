@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
 
 use crate::error::DiseError;
 use crate::lang::ast::{Expr, File};

@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
 
 pub const FIGURE3: &str = include_str!("../productions/figure3.dise");
 pub const FIGURE4: &str = include_str!("../productions/figure4.dise");

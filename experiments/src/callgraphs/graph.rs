@@ -1,7 +1,7 @@
 //! Call graphs, and how far one is another.
 
 use hps_profile::{CallPair, Profile, overlap_without_cut};
-use hps_sim_core::image::ProgramImage;
+use hps_system::image::ProgramImage;
 
 /// An edge between functions, by their places in the list of symbols; [`ELSEWHERE`] for code without one.
 type Edge = (usize, usize);

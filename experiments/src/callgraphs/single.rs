@@ -4,7 +4,7 @@ use hps_lab::observer::{Observer, Placement, SeenCall, Throttle};
 use hps_lab::{Lab, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::collector::Collector;
 use super::graph::{Complete, Found, Functions};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use hps_isa::random::Random;
 use hps_lab::{Program, TimedMachine};
-use hps_sim_core::random::Random;
 
 use super::*;
 use crate::measurement::{Measurement, Unit, UnitRecord, run_units};

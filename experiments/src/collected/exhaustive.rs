@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use hps_isa::editor::NoEditor;
 use hps_lab::{Faulted, FunctionalLoop, Lab, Program, host};
 use hps_productions::point::COUNTER_MAX;
 use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint};
 use hps_profile::{
     CallPair, Fraction, Profile, ProfileKind, StreamConfig, StreamProfile, accuracy,
 };
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::symbols::{Entries, Symbols};
+use hps_system::symbols::{Entries, Symbols};
 
 use super::CollectionError;
 

@@ -5,6 +5,7 @@ mod tables;
 
 use std::sync::Arc;
 
+use hps_isa::probe::NoProbe;
 use hps_lab::{Faulted, Lab, LabError, Program, TimedMachine, dise_config};
 use hps_productions::{
     CollectedProfile, Collector, CollectorError, CollectorOptions, GridError, SamplePoint, Scheme,
@@ -14,9 +15,8 @@ use hps_profile::{
     CallPair, DataStream, Method, Profile, ProfileKey, ProfileKind, StreamConfig, StreamSummary,
 };
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::Output;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::symbols::{Entries, Symbols};
+use hps_system::os::Output;
+use hps_system::symbols::{Entries, Symbols};
 
 use exhaustive::{Truth, exhaustive, pairs};
 use tables::Table;

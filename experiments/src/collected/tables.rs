@@ -1,7 +1,7 @@
 //! The tables that handlers of HPS have written: of hardware contexts, or of threads.
 
 use hps_productions::{CollectedProfile, Collector, CollectorError, TablesOf};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 /// Contents of one table, and its owner.
 pub(super) struct Table {

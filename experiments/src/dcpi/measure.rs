@@ -10,7 +10,7 @@ use hps_dcpi::table::{Replacement, Table};
 use hps_lab::{Lab, Program, TimedMachine};
 use hps_pipeline::pmu::{CounterConfig, Event as Counted, Turns};
 use hps_productions::TableOptions;
-use hps_sim_core::cfg::Code;
+use hps_system::cfg::Code;
 
 use super::{
     CONFIDENCES, FOLLOWS, MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD, blame_setting, follow_setting,

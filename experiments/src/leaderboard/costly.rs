@@ -10,7 +10,7 @@ use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_profilers::ExactProfile;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::Leaderboard;
 use super::contender::Contender;

@@ -36,7 +36,7 @@ const KIND: ProfileKind = ProfileKind::CallPair;
 const SAMPLE: u64 = 10_000;
 
 /// Bytes of a page.
-const PAGE_BYTES: f64 = hps_sim_core::memory::PAGE_SIZE as f64;
+const PAGE_BYTES: f64 = hps_isa::memory::PAGE_SIZE as f64;
 
 /// The unit that runs a program with shadows that execute about one in `one_in` of its instructions.
 fn unit<'a>(undisturbed: &'a Undisturbed<'a>, exact: &'a Exact<'a>, one_in: u64) -> Unit<'a> {

@@ -5,13 +5,13 @@
 //! of the code, in which what is inserted is fetched like the rest. Both run the same handlers, which count in hash tables
 //! and buffers in guest memory. Neither translates while the program runs.
 
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::NoProbe;
 use hps_lab::{Install, Lab, Productions, Program, Ran, TimedLoop, TimedMachine, dise_config};
 use hps_productions::{
     Checks, Collector, CollectorOptions, SamplePoint, SoftwareCollector, SoftwareOptions,
 };
 use hps_profile::ProfileKind;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::probe::NoProbe;
 use rayon::prelude::*;
 
 use crate::measurement::Measurement;

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use hps_isa::probe::NoProbe;
 use hps_lab::shadow::{End, ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled};
 use hps_lab::{Program, TimedMachine};
 use hps_profile::{Fraction, StreamProfile, accuracy};
@@ -13,7 +14,6 @@ use hps_shadow::policy::{CountingGate, Policy};
 use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::NoProbe;
 use rayon::prelude::*;
 
 use super::{LOADS, ShadowStudy, TIMES, bursts, executed, setting};

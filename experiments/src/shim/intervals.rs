@@ -6,7 +6,7 @@ use hps_lab::observer::shown::own_counters;
 use hps_lab::observer::{Reads, Reckoning, Sample};
 use hps_shim::region::FIRST_ADDRESS;
 use hps_shim::{Dte, Stamps};
-use hps_sim_core::image::ProgramImage;
+use hps_system::image::ProgramImage;
 
 /// How far a sample's count may be from the truth, as a share of that, before it counts as damaged.
 pub const DAMAGE: f64 = 0.05;

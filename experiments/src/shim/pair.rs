@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use hps_isa::asm::program::assemble;
 use hps_lab::observer::{Observer, Placement, Signals, TAG, Throttle};
 use hps_lab::{Isa, Lab, LabError, Program};
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::asm::program::assemble;
-use hps_sim_core::image::ProgramImage;
+use hps_system::image::ProgramImage;
 
 /// Turns of empty loops between two writes, and between two reads.
 pub const WAITS: [u64; 5] = [0, 10, 30, 100, 1000];

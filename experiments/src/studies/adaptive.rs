@@ -14,11 +14,11 @@
 use std::hash::Hash;
 
 use hps_dise::DiseEngine;
+use hps_isa::probe::NoProbe;
 use hps_productions::{Collector, CollectorOptions, MethodMap, SamplePoint};
 use hps_profile::{Profile, ProfileKind};
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::StudyOptions;
 use super::common::{

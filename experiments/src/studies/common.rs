@@ -1,6 +1,9 @@
 //! Common parts of the studies: profiles of any kind, references to compare with, checked runs.
 
 use hps_dise::{DiseEngine, DiseStats};
+use hps_isa::editor::DecodeEditor;
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::{NoProbe, Probe};
 use hps_pipeline::core::CoreStats;
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, PointProfiles,
@@ -10,11 +13,8 @@ use hps_profile::{
     Accuracy, CallPair, DataStream, Fraction, Method, Profile, ProfileKind, StreamConfig, accuracy,
     overlap_without_cut,
 };
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};

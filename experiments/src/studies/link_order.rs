@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
+use hps_isa::random::Random;
 use hps_productions::{CollectorOptions, SamplePoint};
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::random::Random;
+use hps_system::image::ProgramImage;
 use hps_workloads::linked::CrossCompiler;
 
 use super::StudyOptions;
@@ -123,7 +123,7 @@ fn order(objects: usize, number: u32) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use hps_sim_core::image::Isa;
+    use hps_system::image::Isa;
 
     use super::super::testing::program_of;
     use super::*;

@@ -7,7 +7,7 @@ use hps_dise::DiseEngine;
 use hps_productions::grid::Phase;
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::StudyOptions;
 use super::common::{

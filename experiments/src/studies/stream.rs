@@ -5,16 +5,16 @@
 //! and each sampler jumps through it from burst to burst, so that a schedule costs what it samples
 //! and memory does not grow with the run.
 
-use hps_sim_core::editor::NoEditor;
+use hps_isa::editor::NoEditor;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use hps_isa::inst::Inst;
+use hps_isa::probe::Probe;
 use hps_productions::random::RandomGaps;
 use hps_productions::{AddressCounts, MethodMap, SamplePoint, StreamRecorder, TraceDigest};
 use hps_profile::{CallPair, Profile, ProfileKind, StreamConfig, StreamProfile};
-use hps_sim_core::inst::Inst;
-use hps_sim_core::probe::Probe;
-use hps_sim_core::symbols::SymbolTable;
+use hps_system::symbols::SymbolTable;
 
 use super::common::AnyProfile;
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use hps_sim_core::asm::OperandHook;
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::process::ProcessConfig;
+use hps_isa::asm::OperandHook;
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::{Output, Stdin};
+use hps_system::process::ProcessConfig;
 
 use hps_lab::Program;
 

@@ -9,7 +9,7 @@ use hps_dise::{DiseConfig, check};
 use hps_pipeline::core::CoreStats;
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::StudyOptions;
 use super::common::{

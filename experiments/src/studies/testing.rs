@@ -1,7 +1,7 @@
 //! Programs for the tests of the studies.
 
 use hps_profile::ProfileKind;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use crate::measurement::Measurement;
 use crate::plan::Plan;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use hps_isa::inst::OpClass;
+use hps_isa::probe::{Probe, Retired};
 use hps_lab::Lab;
 use hps_productions::{GridProbe, PointProfiles, SamplePoint};
 use hps_profile::Profile;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::probe::{Probe, Retired};
-use hps_sim_core::process::ProcessConfig;
+use hps_system::image::ProgramImage;
+use hps_system::process::ProcessConfig;
 
 use super::ValidationError;
 use super::functions::{Functions, base_name};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hps_profile::Profile;
-use hps_sim_core::image::ProgramImage;
+use hps_system::image::ProgramImage;
 
 /// The functions of an image by position, and which of them are observed natively.
 pub(super) struct Functions {

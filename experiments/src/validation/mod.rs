@@ -16,9 +16,9 @@ use hps_lab::{Faulted, LabError, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_productions::{GridError, SamplePoint};
 use hps_profile::{Profile, overlap_without_cut};
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::ProgramImage;
+use hps_system::process::{Process, ProcessConfig};
 
 pub use comparison::{
     CallComparison, CallDifference, Comparison, FunctionRow, Origin, TimeComparison,

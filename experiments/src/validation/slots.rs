@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use hps_isa::probe::Probe;
 use hps_lab::{Attach, Lab};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, PipelineProbe, StagesProbe};
 use hps_profile::Profile;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::probe::Probe;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::image::ProgramImage;
+use hps_system::process::ProcessConfig;
 
 use super::ValidationError;
 use super::functions::Functions;

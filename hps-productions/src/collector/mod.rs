@@ -9,12 +9,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hps_dise::{DiseConfig, DiseEngine, DiseError, LoadOptions, ProductionSet};
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_up};
 use hps_profile::{CallPair, Profile, ProfileKind, StreamConfig, StreamConfigError};
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_up};
-use hps_sim_core::process::{Process, layout};
-use hps_sim_core::symbols::Entries;
+use hps_system::process::Process;
+use hps_system::symbols::Entries;
 
 use crate::counts::AddressCounts;
 use crate::files;

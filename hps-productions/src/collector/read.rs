@@ -1,9 +1,9 @@
 //! Reading of the profiles that handlers leave in guest memory.
 
+use hps_isa::inst::reg;
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
 use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
-use hps_sim_core::inst::reg;
-use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
-use hps_sim_core::symbols::Entries;
+use hps_system::symbols::Entries;
 
 use super::Collector;
 use crate::counts::AddressCounts;
@@ -76,7 +76,7 @@ pub struct Accumulator {
     contiguous: bool,
 }
 
-hps_sim_core::save_state! { Accumulator { recorder, last_burst, contiguous: same } }
+hps_isa::save_state! { Accumulator { recorder, last_burst, contiguous: same } }
 
 impl Accumulator {
     /// An empty trace.

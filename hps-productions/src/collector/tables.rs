@@ -4,11 +4,11 @@
 //! behind each other, a stride apart.
 
 use hps_dise::{ContextTables, DiseEngine};
+use hps_isa::inst::reg;
+use hps_isa::memory::{Memory, PAGE_SIZE, page_align_up};
 use hps_profile::ProfileKind;
-use hps_sim_core::inst::reg;
-use hps_sim_core::memory::{Memory, PAGE_SIZE, page_align_up};
-use hps_sim_core::os::ThreadTables;
-use hps_sim_core::process::Process;
+use hps_system::os::ThreadTables;
+use hps_system::process::Process;
 
 use super::{CollectedProfile, Collector, CollectorError, read};
 
@@ -137,7 +137,7 @@ impl Collector {
     }
 
     /// Profiles of the first profile type collected so far, by table: of contexts in the order of their numbers, of
-    /// threads in the order of [`Linux::thread_table_owners`](hps_sim_core::os::Linux::thread_table_owners); one table
+    /// threads in the order of [`Linux::thread_table_owners`](hps_system::os::Linux::thread_table_owners); one table
     /// if all share it.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 //! put forward. What comes out is the same to the cycle.
 
 use hps_dise::DiseEngine;
-use hps_sim_core::hart::Hart;
+use hps_isa::hart::Hart;
 
 use super::Collector;
 use crate::point::{COUNTER_MAX, SAMPLE_FREQ};

@@ -19,11 +19,11 @@ mod worker;
 
 use std::sync::Arc;
 
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::likely::seldom;
+use hps_isa::probe::Probe;
 use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::likely::seldom;
-use hps_sim_core::probe::Probe;
-use hps_sim_core::symbols::Entries;
+use hps_system::symbols::Entries;
 
 use crate::counts::{AddressCounts, MethodMap};
 use crate::point::{SamplePoint, SamplePointError};
@@ -316,7 +316,7 @@ pub struct GridResult {
 impl GridResult {
     /// Which method an address belongs to, by the program's symbols and the calls that were seen.
     #[must_use]
-    pub fn method_map(&self, symbols: &hps_sim_core::symbols::SymbolTable) -> MethodMap {
+    pub fn method_map(&self, symbols: &hps_system::symbols::SymbolTable) -> MethodMap {
         MethodMap::new(
             symbols,
             self.exhaustive

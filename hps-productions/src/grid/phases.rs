@@ -5,10 +5,10 @@
 //! to them afterwards, on any thread. A pass that needs no phases uses [`GridProbe`] and pays nothing.
 //! Events are calls and back-edges: tail calls are not told apart.
 
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::probe::Probe;
+use hps_isa::random::Random;
 use hps_profile::{StreamConfig, StreamConfigError};
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::probe::Probe;
-use hps_sim_core::random::Random;
 
 use super::events::{EventKind, Transfer};
 use super::{GridProbe, GridResult, PointProfiles};

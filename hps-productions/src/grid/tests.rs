@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use hps_isa::inst::{Inst, Op, OpClass};
 use hps_profile::Fraction;
-use hps_sim_core::inst::{Inst, Op, OpClass};
 
 use super::*;
 use crate::point::COUNTER_MAX;

@@ -7,10 +7,11 @@
 
 use std::ops::Range;
 
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Memory, PAGE_SIZE, Perm};
-use hps_sim_core::process::{Process, layout};
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::{Memory, PAGE_SIZE, Perm};
+use hps_system::process::Process;
 
 /// An instruction of the program.
 #[derive(Clone, Copy, Debug)]

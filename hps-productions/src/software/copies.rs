@@ -18,9 +18,9 @@
 //! branch of 4 bytes reaches (RISC-V's conditional ones reach 4 KiB, its jumps 1 MiB; a rewriter would
 //! need a second instruction for the few that go farther).
 
-use hps_sim_core::inst::{Inst, Op};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::PAGE_SIZE;
+use hps_isa::inst::{Inst, Op};
+use hps_isa::isa::Isa;
+use hps_isa::memory::PAGE_SIZE;
 
 use super::code::Code;
 use super::liveness::{self, Registers};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hps_dise::DiseEngine;
-use hps_sim_core::editor::{DecodeEditor, LaidOut, laid};
-use hps_sim_core::inst::Inst;
+use hps_isa::editor::{DecodeEditor, LaidOut, laid};
+use hps_isa::inst::Inst;
 
 use super::code::Code;
 use super::copies::{BASE, CHECKING, Copies, INSTRUMENTED, Origin};
@@ -71,7 +71,7 @@ pub struct SoftwareEditor {
     pub(super) consumer: Option<DiseEngine>,
 }
 
-hps_sim_core::save_state! { SoftwareEditor { layout: skip, consumer } }
+hps_isa::save_state! { SoftwareEditor { layout: skip, consumer } }
 
 impl SoftwareEditor {
     /// The address in the program's own code of the instruction at `pc`; `pc` if it lies in no copy.

@@ -6,7 +6,7 @@
 //! skips a faulting load, whose register then keeps what inserted code left there.
 
 use bitvec::BitArr;
-use hps_sim_core::inst::{OpClass, reg};
+use hps_isa::inst::{OpClass, reg};
 
 use super::code::Code;
 

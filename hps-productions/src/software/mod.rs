@@ -61,10 +61,11 @@ mod work;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hps_dise::DiseEngine;
+use hps_isa::inst::reg;
+use hps_isa::layout;
+use hps_isa::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
 use hps_profile::{ProfileKind, StreamConfig};
-use hps_sim_core::inst::reg;
-use hps_sim_core::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
-use hps_sim_core::process::{Process, layout};
+use hps_system::process::Process;
 
 use crate::collector::{CollectedProfile, Collector, CollectorError, CollectorOptions};
 use crate::point::{SamplePoint, SamplePointError};

@@ -21,7 +21,7 @@
 mod taken;
 
 use bitvec::vec::BitVec;
-use hps_sim_core::inst::{Op, OpClass};
+use hps_isa::inst::{Op, OpClass};
 
 use super::code::Code;
 use super::{Checks, SoftwareOptions};
@@ -41,7 +41,7 @@ impl Sites {
     /// Chooses the sites. `interest`: whether the profile instruments an instruction.
     pub fn choose(
         code: &Code,
-        mem: &hps_sim_core::memory::Memory,
+        mem: &hps_isa::memory::Memory,
         all_taken: bool,
         options: &SoftwareOptions,
         interest: &dyn Fn(usize) -> bool,
@@ -98,7 +98,7 @@ pub fn behind_ldgp(code: &Code, start: usize) -> Option<usize> {
 
 /// Distance that the `ldgp` that begins at `start` adds to the procedure's address.
 pub fn gp_distance(code: &Code, start: usize) -> Option<i64> {
-    use hps_sim_core::alpha::registers::{GP, PV};
+    use hps_isa::alpha::registers::{GP, PV};
     let high = &code.list[start].inst;
     let low = &code.list[code.behind(start)?].inst;
     let is_ldgp = (high.op, high.rd, high.rs1) == (Op::AlphaLdah, GP, PV)
@@ -136,9 +136,9 @@ fn is_boring(code: &Code, edge: usize, k: u32, interest: &dyn Fn(usize) -> bool)
 mod tests {
     use std::sync::Arc;
 
-    use hps_sim_core::image::ProgramImage;
-    use hps_sim_core::isa::Isa;
-    use hps_sim_core::process::{Process, ProcessConfig};
+    use hps_isa::isa::Isa;
+    use hps_system::image::ProgramImage;
+    use hps_system::process::{Process, ProcessConfig};
 
     use super::*;
 

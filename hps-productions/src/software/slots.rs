@@ -5,9 +5,9 @@
 //! thread pointer: the same instructions and the same cache lines, and address 0 stays unmapped, so that programs that
 //! fault there still do.
 
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::process::layout;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::isa::Isa;
+use hps_isa::layout;
 
 /// Where the page lies: behind whatever handlers and tables a collector maps.
 pub const PAGE: u64 = layout::HANDLER_BASE + 0x1000_0000;

@@ -11,9 +11,9 @@ use bitvec::order::Lsb0;
 use bitvec::view::BitView;
 use hps_dise::tables::{ImmediateSource, Sequence, Template};
 use hps_dise::{DiseEngine, ProductionSet, load_immediate};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::isa::Isa;
 
 use super::SoftwareError;
 use super::code::Instruction;

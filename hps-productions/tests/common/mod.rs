@@ -4,17 +4,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use hps_isa::asm::OperandHook;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::{Memory, Perm};
 use hps_productions::{CollectedProfile, GridProbe, GridResult, PointProfiles, SamplePoint};
 use hps_profile::{ProfileKind, StreamConfig};
-use hps_sim_core::asm::OperandHook;
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::memory::{Memory, Perm};
-use hps_sim_core::os::Output;
-use hps_sim_core::process::{Process, ProcessConfig, layout};
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 
 /// A fresh process of a small run of a workload.
 pub fn workload(isa: Isa, name: &str) -> Process {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::process::{Process, ProcessConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

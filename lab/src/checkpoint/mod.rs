@@ -10,8 +10,8 @@ mod store;
 
 use std::path::{Path, PathBuf};
 
-use hps_sim_core::checkpoint::{CheckpointError, Digests};
-use hps_sim_core::process::Process;
+use hps_system::checkpoint::{CheckpointError, Digests};
+use hps_system::process::Process;
 use serde_json::Value;
 
 pub use self::file::{CheckpointFile, FORMAT};

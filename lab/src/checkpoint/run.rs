@@ -1,12 +1,12 @@
 //! Runs that keep checkpoints, or begin from one.
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::probe::Probe;
+use hps_isa::state::{SaveState, from_bytes, to_bytes};
 use hps_pipeline::core::{EitherCore, PipelineProbe};
-use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::ProcessRule;
-use hps_sim_core::probe::Probe;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::state::{SaveState, from_bytes, to_bytes};
+use hps_system::os::ProcessRule;
+use hps_system::process::{Process, ProcessConfig};
 use serde_json::{Value, json};
 
 use super::{CheckpointFile, Checkpoints, CheckpointsError, Parts};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use hps_sim_core::checkpoint::{CHUNK_BYTES, Chunks};
+use hps_isa::chunks::{CHUNK_BYTES, Chunks};
 use rustc_hash::FxHashMap;
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};

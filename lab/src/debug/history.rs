@@ -6,10 +6,11 @@
 
 use std::any::Any;
 
-use hps_sim_core::checkpoint::{Chunks, Digests};
+use hps_isa::chunks::Chunks;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::ProcessRule;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::checkpoint::Digests;
+use hps_system::os::ProcessRule;
+use hps_system::process::{Process, ProcessConfig};
 
 use super::machine::Debugged;
 use super::pages::{Lent, Pages};

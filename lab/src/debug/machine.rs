@@ -1,16 +1,16 @@
 //! Machines as a debugger sees them: stopped between two instructions of the program.
 
 use hps_dise::DiseEngine;
+use hps_isa::editor::NoEditor;
+use hps_isa::hart::Hart;
+use hps_isa::ids::DisePc;
+use hps_isa::probe::NoProbe;
+use hps_isa::state::SaveState;
 use hps_pipeline::contents::Contents;
 use hps_pipeline::core::{CoreStats, CpiStack, EitherCore, InFlight};
 use hps_pipeline::memsys::MemoryStats;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::ids::DisePc;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
-use hps_sim_core::state::SaveState;
+use hps_system::process::Process;
 
 use crate::checkpoint::run::{Stepped, Watched};
 use crate::edit::{Edit, Editable};

@@ -21,11 +21,11 @@ mod server;
 mod stops;
 mod target;
 
-use hps_sim_core::checkpoint::CheckpointError;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::os::Output;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_isa::hart::Hart;
+use hps_isa::probe::NoProbe;
+use hps_system::checkpoint::CheckpointError;
+use hps_system::os::Output;
+use hps_system::process::Process;
 
 use self::history::History;
 use crate::checkpoint::run::Watched;

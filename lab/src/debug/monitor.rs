@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hps_pipeline::contents::{Contents, Held, Selector};
 use hps_pipeline::core::{Cause, CpiStack, Flight, InFlight};
 use hps_pipeline::memsys::{CacheStats, TlbStats};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::machine::Debugged;
 use super::stops::instruction;

@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hps_sim_core::checkpoint::Chunks;
+use hps_isa::chunks::Chunks;
 use rustc_hash::{FxHashMap, FxHasher};
 
 /// A chunk, and how many checkpoints refer to it.

@@ -5,11 +5,11 @@
 //! unique value of the thread.
 
 use gdbstub::arch::{Arch, Registers};
-use hps_sim_core::alpha::fpcr;
-use hps_sim_core::alpha::registers::{fp_number, number};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
+use hps_isa::alpha::fpcr;
+use hps_isa::alpha::registers::{fp_number, number};
+use hps_isa::hart::Hart;
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
 
 /// The program's instruction set, chosen when the server begins: gdb learns it from the target description.
 pub enum Guest {}

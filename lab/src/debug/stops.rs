@@ -3,9 +3,9 @@
 //! The way is a step of one instruction after the other. Going back is going on from the checkpoint before, up to where the
 //! run was, with the last place in mind at which it would have stopped.
 
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::process::{Guest, Process};
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::isa::Isa;
+use hps_system::process::{Guest, Process};
 use rustc_hash::FxHashSet;
 
 use super::history::{End, History};

@@ -25,11 +25,11 @@ use gdbstub::target::ext::target_description_xml_override::{
 };
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::isa::Isa;
+use hps_isa::hart::Hart;
+use hps_isa::isa::Isa;
+use hps_isa::memory::{Memory, PAGE_SIZE};
+use hps_isa::trap::TrapCause;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::memory::{Memory, PAGE_SIZE};
-use hps_sim_core::trap::TrapCause;
 
 use super::files::{Opened, copy_range};
 use super::registers::{self, Guest, RegisterFile};

@@ -4,6 +4,8 @@
 
 use hps_dcpi::collect as dcpi;
 use hps_dise::DiseEngine;
+use hps_isa::editor::{Interruptible, NoEditor};
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CyclesProbe, StagesProbe, Warm};
 use hps_pipeline::kanata::KanataLog;
@@ -12,10 +14,8 @@ use hps_pipeline::stacks::FunctionStacks;
 use hps_productions::grid::PhasedGrid;
 use hps_productions::{GridProbe, SoftwareEditor, UniqueAddresses};
 use hps_profilers::{Beats, Programs, Samplers};
-use hps_sim_core::editor::{Interruptible, NoEditor};
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::SampledLoop;
 use crate::observer::watch as observer;

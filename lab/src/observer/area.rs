@@ -1,7 +1,7 @@
 //! Layout of an observer's code, signals and results in the memory of the program.
 
-use hps_sim_core::memory::{Memory, MemoryError, Perm};
-use hps_sim_core::process::layout::{CALLS_END, OBSERVER_BASE, SIGNALS, TAG_STACK};
+use hps_isa::layout::{CALLS_END, OBSERVER_BASE, SIGNALS, TAG_STACK};
+use hps_isa::memory::{Memory, MemoryError, Perm};
 
 use super::Signals;
 

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::memory::Memory;
 use hps_pipeline::core::{Chip, CyclesProbe};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::memory::Memory;
 
 use super::area::{
     CALLS, COUNT, ELEMENT_BYTES, LIMIT, ORPHANS, RING, RING_SAMPLES, STACK, TOP, place_bytes,

@@ -1,8 +1,8 @@
 //! Observers that are held up.
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::random::Random;
 use hps_pipeline::core::{Chip, CyclesProbe};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::random::Random;
 
 use super::Disturbance;
 

@@ -44,7 +44,7 @@ pub use tally::{Spent, Tally};
 pub use watch::{Reads, Reckoning};
 
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::os::PID;
+use hps_system::os::PID;
 
 /// Place of the observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

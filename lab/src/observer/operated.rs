@@ -1,8 +1,8 @@
 //! A chip whose clock and prefetchers are switched while it runs, by what the observer has sampled.
 
+use hps_isa::editor::DecodeEditor;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, CyclesProbe, OperatingPoint};
-use hps_sim_core::editor::DecodeEditor;
 
 /// Cost of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

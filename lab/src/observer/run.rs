@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
+use hps_isa::bus::Bus;
+use hps_isa::isa::Isa;
+use hps_isa::memory::Memory;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::core::{Chip, CoreStats, Counted, CyclesProbe, Finished, OperatingPoint};
 use hps_pipeline::memsys::MemoryStats;
-use hps_sim_core::bus::Bus;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::os::ProcessRule;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::os::ProcessRule;
+use hps_system::process::Process;
 
 use super::area::{self, COUNT, RING, RING_SAMPLES, sample_bytes};
 use super::calls::{CallLog, SeenCall, orphans};
@@ -388,7 +388,7 @@ struct Ring {
 
 impl Ring {
     /// Gives all new samples to `see`.
-    fn empty<E: hps_sim_core::editor::DecodeEditor>(
+    fn empty<E: hps_isa::editor::DecodeEditor>(
         &mut self,
         chip: &mut Chip<E, CyclesProbe>,
         signals: Signals,
@@ -453,7 +453,7 @@ impl Ring {
     }
 
     /// Counts the samples of an observer that only tallies.
-    fn count_only<E: hps_sim_core::editor::DecodeEditor>(
+    fn count_only<E: hps_isa::editor::DecodeEditor>(
         &mut self,
         chip: &mut Chip<E, CyclesProbe>,
     ) -> Result<(), String> {

@@ -11,9 +11,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::memory::Memory;
 use hps_pipeline::core::{Chip, CyclesProbe};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::memory::Memory;
 
 use super::area::{self, SLOT_PLACES, SLOT_TABLE, TAG};
 use super::paths::{Image, STACK};

@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use hps_isa::inst::OpClass;
 use hps_pipeline::core::Commit;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::inst::OpClass;
+use hps_system::image::ProgramImage;
 use rustc_hash::FxHashMap;
 
 /// A function, by its place in the list of symbols; [`ELSEWHERE`] for code without one.
@@ -234,10 +234,10 @@ fn jump(calls: &mut [Active], to: Function) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hps_isa::asm::program::assemble;
+    use hps_isa::ids::DisePc;
+    use hps_isa::isa::Isa;
     use hps_pipeline::core::{ContextId, EventSet, Origin};
-    use hps_sim_core::asm::program::assemble;
-    use hps_sim_core::ids::DisePc;
-    use hps_sim_core::isa::Isa;
 
     /// Four functions of four bytes each, from the beginning on.
     fn stack() -> (CallStack, u64) {

@@ -1,8 +1,8 @@
 //! Calls of a program: how often each call site called each target, and time and instructions by the calls that were
 //! under way.
 
+use hps_isa::inst::OpClass;
 use hps_pipeline::core::Commit;
-use hps_sim_core::inst::OpClass;
 use rustc_hash::FxHashMap;
 
 use super::stack::{CallStack, Function};

@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
+use hps_isa::inst::OpClass;
+use hps_isa::memory::Memory;
+use hps_isa::probe::Probe;
 use hps_pipeline::core::{Cause, Commit, Origin, PipelineProbe, State, Stored, Stretch};
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::probe::Probe;
 
 use super::code::Code;
 use super::paths::Paths;

@@ -9,7 +9,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use hps_sim_core::host;
+use hps_system::host;
 use serde_json::Value;
 use tar::{Archive, Entry, EntryType};
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use hps_sim_core::host;
+use hps_system::host;
 use hps_workloads::sha256_hex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

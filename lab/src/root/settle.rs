@@ -8,8 +8,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::Owner;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::os::Owner;
+use hps_system::process::ProcessConfig;
 
 use super::debian::dpkg_deb;
 use super::files::{inside, write_anew};

@@ -13,6 +13,10 @@
 
 use std::sync::Arc;
 
+use hps_isa::editor::NoEditor;
+use hps_isa::inst::Inst;
+use hps_isa::memory::PAGE_SIZE;
+use hps_isa::probe::Probe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
     Cause, Chip, CopyTerms, CpiStack, CyclesProbe, PageFaults, PipelineProbe,
@@ -22,11 +26,7 @@ use hps_shadow::Graphs;
 use hps_shadow::control::LoadController;
 use hps_shadow::divergence::{Comparison, Comparisons};
 use hps_shadow::policy::{ShadowGate, Wire};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::inst::Inst;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::memory::PAGE_SIZE;
-use hps_sim_core::probe::Probe;
 
 use super::outcome::{End, ShadowOutcome};
 use super::seen::{Seen, end_of};

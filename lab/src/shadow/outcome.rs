@@ -6,7 +6,7 @@ use hps_shadow::divergence::Divergence;
 use hps_shadow::policy::Action;
 use hps_shadow::profiles::Profiles;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 /// Why a shadow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,12 +1,12 @@
 //! A parent and its shadows, from event to event: signals, and ends of shadows.
 
+use hps_isa::memory::{MemoryError, PAGE_SIZE};
+use hps_isa::probe::NoProbe;
 use hps_shadow::Graphs;
 use hps_shadow::control::LoadController;
 use hps_shadow::divergence::{Comparison, Comparisons};
 use hps_sim_core::machine::{Fork, Machine, Stop};
-use hps_sim_core::memory::{MemoryError, PAGE_SIZE};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::outcome::ShadowOutcome;
 use super::seen::Seen;

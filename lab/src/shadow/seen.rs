@@ -8,8 +8,8 @@ use hps_shadow::divergence::{Comparison, Course, Divergence, Log};
 use hps_shadow::policy::{Action, ShadowGate, Wire};
 use hps_shadow::profiles::Profiles;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::StopReason;
-use hps_sim_core::process::Process;
+use hps_system::os::StopReason;
+use hps_system::process::Process;
 
 use super::ShadowOptions;
 use super::outcome::End;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CyclesProbe;
 use hps_profilers::policy::BranchRecords;
 use hps_profilers::{Credits, ExactProfile, JoinedProfile, Oracle, Period, Sampled};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::symbols::CodeLog;
+use hps_system::image::ProgramImage;
+use hps_system::symbols::CodeLog;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -3,10 +3,10 @@
 //! Sherwood, Perelman, Hamerly and Calder, "Automatically Characterizing Large Scale Program Behavior" (ASPLOS 2002): how
 //! much a slice executes of each basic block, projected to a few dimensions at random.
 
-use hps_sim_core::inst::Inst;
+use hps_isa::inst::Inst;
+use hps_isa::probe::Probe;
+use hps_isa::random::Random;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::Probe;
-use hps_sim_core::random::Random;
 use rustc_hash::FxHashMap;
 
 use crate::error::LabError;

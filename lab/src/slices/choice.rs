@@ -1,6 +1,6 @@
 //! Which slices of a run are timed, and what they stand for.
 
-use hps_sim_core::random::Random;
+use hps_isa::random::Random;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smartcore::cluster::kmeans::{KMeans, KMeansParameters};

@@ -19,10 +19,10 @@ mod slice;
 
 use std::path::PathBuf;
 
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::core::{CoreStats, CpiStack};
 use hps_pipeline::memsys::MemoryStats;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::probe::NoProbe;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hps_sim_core::editor::NoEditor;
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::{NoProbe, Probe};
+use hps_isa::state::SaveState;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::ProcessRule;
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
-use hps_sim_core::state::SaveState;
+use hps_system::os::ProcessRule;
+use hps_system::process::Process;
 use serde_json::Value;
 
 use super::account::Account;

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
+use hps_isa::editor::NoEditor;
+use hps_isa::hart::GuestCounters;
+use hps_isa::probe::{NoProbe, Probe};
+use hps_isa::state::SaveState;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, CoreKind, CpiStack, EitherCore, PipelineProbe};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::state::SaveState;
-use hps_sim_core::symbols::CodeLog;
+use hps_system::process::{Process, ProcessConfig};
+use hps_system::symbols::CodeLog;
 use serde::{Deserialize, Serialize};
 
 use super::account::Account;

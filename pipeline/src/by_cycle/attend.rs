@@ -5,12 +5,12 @@
 
 use std::ops::ControlFlow;
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::ids::DisePc;
+use hps_isa::likely::seldom;
+use hps_isa::trap::Trap;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Then;
-use hps_sim_core::trap::Trap;
+use hps_system::process::Then;
 
 use super::uop::flag;
 use super::{Context, Resources};

@@ -15,14 +15,14 @@ mod tests;
 
 use std::ops::ControlFlow;
 
-use hps_sim_core::code::CodeCache;
-use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
-use hps_sim_core::likely::seldom;
+use hps_isa::code::CodeCache;
+use hps_isa::editor::{DecodeEditor, Interruptible, NoEditor};
+use hps_isa::likely::seldom;
+use hps_isa::probe::NoProbe;
+use hps_isa::trap::Trap;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::DuplicateError;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{OfferedEvents, Process};
-use hps_sim_core::trap::Trap;
+use hps_system::os::DuplicateError;
+use hps_system::process::{OfferedEvents, Process};
 
 use self::copies::Copies;
 pub use self::copies::{CopyTerms, EndedCopy};

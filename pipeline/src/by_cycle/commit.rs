@@ -1,8 +1,8 @@
 //! Commit: in order, up to the commit width, and the account of every slot.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::OpClass;
+use hps_isa::likely::seldom;
 use hps_sim_core::machine::{Stop, report};
 
 use super::context::Halt;

@@ -1,12 +1,12 @@
 //! A hardware context: one thread of instructions, from fetch to commit.
 
-use hps_sim_core::code::{CodeCache, HandlerLink};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::reg;
-use hps_sim_core::os::DuplicateError;
-use hps_sim_core::process::Process;
-use hps_sim_core::trap::TrapCause;
+use hps_isa::code::{CodeCache, HandlerLink};
+use hps_isa::editor::DecodeEditor;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::reg;
+use hps_isa::trap::TrapCause;
+use hps_system::os::DuplicateError;
+use hps_system::process::Process;
 use serde::{Deserialize, Serialize};
 
 use crate::config::MachineConfig;
@@ -39,7 +39,7 @@ pub(crate) enum Halt {
     Sleeps,
 }
 
-hps_sim_core::save_values!(Halt);
+hps_isa::save_values!(Halt);
 
 /// A hardware context: a program with its decode-stage editor and its probe, and everything that is in flight of it.
 /// ROB slots, positions and checkpoints name things of this context alone.
@@ -117,7 +117,7 @@ pub(crate) struct Context<E, P> {
     pub lines: Lines,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     impl[E, P] Context<E, P> {
         id: skip, process: skip, editor: skip, probe: skip, oracle, code, code_page, fetch, path,
         front, checkpoints, predicted_next, checkpoint_tail, inserted, stage_cycles, expansion,

@@ -1,8 +1,8 @@
 //! Counters that programs read: what is in them, and what a read costs.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{Inst, Op};
-use hps_sim_core::riscv::registers::{CSR_CYCLE, CSR_HPM_LAST, accessed_csr, hpm_index};
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::{Inst, Op};
+use hps_isa::riscv::registers::{CSR_CYCLE, CSR_HPM_LAST, accessed_csr, hpm_index};
 
 use super::{Context, Resources};
 use crate::model::PipelineProbe;
@@ -16,7 +16,7 @@ pub(crate) struct Selected {
     pub others: u64,
 }
 
-hps_sim_core::save_state! { Selected { own: skip, others } }
+hps_isa::save_state! { Selected { own: skip, others } }
 
 /// Whether an instruction reads a counter.
 fn reads_counter(inst: &Inst) -> bool {

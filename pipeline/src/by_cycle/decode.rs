@@ -4,10 +4,10 @@
 //! fetch to the handler's code in guest memory; its return turns fetch back to the trigger, which
 //! is fetched again and whose expansion goes on behind the call (`PC:DISEPC`).
 
-use hps_sim_core::code::HandlerLink;
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::OpClass;
+use hps_isa::code::HandlerLink;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::OpClass;
 use serde::{Deserialize, Serialize};
 
 use super::front_queue::oldest_checkpoint;
@@ -26,7 +26,7 @@ pub(super) struct Expansion {
     gap: Cause,
 }
 
-hps_sim_core::save_values!(Expansion);
+hps_isa::save_values!(Expansion);
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn decode(&mut self, core: &mut Resources) {

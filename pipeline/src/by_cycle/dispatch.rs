@@ -1,13 +1,13 @@
 //! Dispatch: renames, executes functionally, and enters the window.
 
-use hps_sim_core::editor::{self, DecodeEditor};
-use hps_sim_core::exec::{self, Outcome};
-use hps_sim_core::hart::GuestCounters;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, OpClass, reg};
-use hps_sim_core::likely::seldom;
-use hps_sim_core::process::{Alone, Then};
-use hps_sim_core::trap::TrapCause;
+use hps_isa::editor::{self, DecodeEditor};
+use hps_isa::exec::{self, Outcome};
+use hps_isa::hart::GuestCounters;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Inst, OpClass, reg};
+use hps_isa::likely::seldom;
+use hps_isa::trap::TrapCause;
+use hps_system::process::{Alone, Then};
 
 use super::context::Halt;
 use super::fetch::{CodePage, matched_flag};

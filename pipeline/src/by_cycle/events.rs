@@ -27,7 +27,7 @@ pub struct Events {
     next: u64,
 }
 
-hps_sim_core::save_state! { Events { list, next } }
+hps_isa::save_state! { Events { list, next } }
 
 impl Events {
     pub fn new(capacity: usize) -> Self {

@@ -1,10 +1,10 @@
 //! Fetch: follows the predicted path, one block a cycle.
 
-use hps_sim_core::code::{PAGE_SHIFT, SLOTS, Slot};
-use hps_sim_core::editor::{DecodeEditor, laid};
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::state::{SaveState, Saved, StateError};
-use hps_sim_core::trap::TrapCause;
+use hps_isa::code::{PAGE_SHIFT, SLOTS, Slot};
+use hps_isa::editor::{DecodeEditor, laid};
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::state::{SaveState, Saved, StateError};
+use hps_isa::trap::TrapCause;
 
 use super::oracle::Known;
 use super::uop::{Front, NO_CHECKPOINT, flag};
@@ -66,7 +66,7 @@ pub(super) struct FetchState {
     pub gap: Cause,
 }
 
-hps_sim_core::save_state! { FetchState { pc, stall_until, held_until, owed, waiting, line, gap } }
+hps_isa::save_state! { FetchState { pc, stall_until, held_until, owed, waiting, line, gap } }
 
 impl FetchState {
     pub fn at(pc: u64) -> Self {

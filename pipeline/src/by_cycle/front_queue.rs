@@ -20,7 +20,7 @@ pub struct FrontQueue {
     tail: usize,
 }
 
-hps_sim_core::save_state! { FrontQueue { ring, head, decoded_end, fetched_begin, tail } }
+hps_isa::save_state! { FrontQueue { ring, head, decoded_end, fetched_begin, tail } }
 
 impl FrontQueue {
     /// A queue with room for `fetched` and `decoded` instructions.

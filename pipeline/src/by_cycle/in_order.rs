@@ -4,9 +4,9 @@
 //! operands, but only the oldest one that has not issued is asked. Hazards that renaming removes
 //! come back: a result that would be there before an older one of the same register has to wait.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{Op, OpClass, reg};
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::{Op, OpClass, reg};
+use hps_isa::likely::seldom;
 
 use super::in_step::InStep;
 use super::uop::{MicroOp, flag};
@@ -46,7 +46,7 @@ pub(super) struct InOrder {
     pub step: Option<Box<InStep>>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     InOrder {
         traits: skip, latency_cycles: skip, hit_cycles: skip, slotted: skip,
         compare_and_branch_together: skip, next, group, block, last_pc, next_pc, last_issue,

@@ -10,9 +10,9 @@
 
 use std::ops::ControlFlow;
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::OpClass;
+use hps_isa::likely::seldom;
 use hps_sim_core::machine::Stop;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ struct Flow {
     ready: u64,
 }
 
-hps_sim_core::save_values!(Flow);
+hps_isa::save_values!(Flow);
 
 /// The state of a machine whose instructions go in step, or take one cycle.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ pub(super) struct InStep {
     flows: Ring<Flow>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     InStep { one_cycle: skip, forwarding: skip, branches_in_decode: skip, width: skip, flows }
 }
 

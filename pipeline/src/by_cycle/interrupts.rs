@@ -1,11 +1,11 @@
 //! Interrupts of the cycle-driven core: the boundary at which one is taken, its handler's entry and its
 //! return. The rules are those of [`interrupts`](crate::interrupts).
 
-use hps_sim_core::code::HandlerLink;
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::process::HardwareEvents;
+use hps_isa::code::HandlerLink;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::OpClass;
+use hps_system::process::HardwareEvents;
 
 use super::uop::{MicroOp, flag};
 use super::{Context, Resources};

@@ -1,8 +1,8 @@
 //! Issue: the oldest ready instructions go to the units, and wake their consumers.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::OpClass;
+use hps_isa::likely::seldom;
 
 use super::events::EventKind;
 use super::rob::Slot;

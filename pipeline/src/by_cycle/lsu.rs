@@ -3,10 +3,10 @@
 //! Values are right from dispatch on; what is decided here is when a load may read, from where,
 //! and whether it read before a store that it should have waited for.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::{Op, OpClass, reg};
-use hps_sim_core::likely::seldom;
-use hps_sim_core::process::layout;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::{Op, OpClass, reg};
+use hps_isa::layout;
+use hps_isa::likely::seldom;
 
 use super::events::EventKind;
 use super::rob::Slot;

@@ -46,10 +46,10 @@ pub use warming::{Learned, WARM_EVENTS, Warm, WarmEvents};
 
 use std::ops::ControlFlow;
 
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::likely::seldom;
+use hps_isa::probe::NoProbe;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
 
 use crate::memsys::SharedMemory;
 use crate::model::{DEADLOCK_CYCLES, PipelineProbe};
@@ -65,7 +65,7 @@ pub(crate) struct Processor<E: DecodeEditor = NoEditor, P: PipelineProbe = NoPro
     next_cycle: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     impl[E: DecodeEditor, P: PipelineProbe] Processor<E, P> {
         context, resources, next_cycle,
     }

@@ -8,12 +8,12 @@
 
 use std::collections::VecDeque;
 
-use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::editor::{self, DecodeEditor};
-use hps_sim_core::exec::{self, Outcome};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, OpClass};
+use hps_isa::bus::{Bus, MemFault};
+use hps_isa::editor::{self, DecodeEditor};
+use hps_isa::exec::{self, Outcome};
+use hps_isa::hart::Hart;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Inst, OpClass};
 use serde::{Deserialize, Serialize};
 
 use super::Context;
@@ -40,7 +40,7 @@ pub(super) struct Oracle {
     lost: bool,
 }
 
-hps_sim_core::save_state! { Oracle { hart, stores, lost } }
+hps_isa::save_state! { Oracle { hart, stores, lost } }
 
 /// Where an instruction goes.
 #[derive(Clone, Copy)]

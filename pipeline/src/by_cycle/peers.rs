@@ -21,10 +21,10 @@
 
 use std::ops::ControlFlow;
 
-use hps_sim_core::bus::Bus;
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::hart::NO_RESERVATION;
-use hps_sim_core::inst::{Inst, Op};
+use hps_isa::bus::Bus;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::hart::NO_RESERVATION;
+use hps_isa::inst::{Inst, Op};
 use hps_sim_core::machine::Stop;
 
 use super::context::Halt;

@@ -1,6 +1,6 @@
 //! Resources of a core as one of its contexts has them.
 
-use hps_sim_core::inst::OpClass;
+use hps_isa::inst::OpClass;
 
 use crate::config::{MachineConfig, UnitTable};
 use crate::memsys::PrivateMemory;
@@ -44,7 +44,7 @@ pub(crate) struct Resources {
     pub fp_queue_used: u32,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Resources {
         params, stats, cpi, memory, branches, units, now, until, progressed, paused,
         committed_in_cycle, issue_left, shares, selected, reservations_used, fp_queue_used,

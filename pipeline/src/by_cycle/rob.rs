@@ -9,7 +9,7 @@ use super::uop::MicroOp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot(u32);
 
-hps_sim_core::save_values!(Slot);
+hps_isa::save_values!(Slot);
 
 impl Slot {
     /// No slot: the end of a list.
@@ -49,7 +49,7 @@ pub struct Rob {
     pub tail: u64,
 }
 
-hps_sim_core::save_state! { Rob { slots, mask: skip, head, tail } }
+hps_isa::save_state! { Rob { slots, mask: skip, head, tail } }
 
 impl Rob {
     pub fn new(entries: usize) -> Self {

@@ -35,7 +35,7 @@ pub struct Scheduler {
     next_far: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Scheduler {
         words: skip, ready, any_ready, ready_next, waiters, data_waiters, calendar, occupied, far,
         next_far,

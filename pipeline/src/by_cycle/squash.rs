@@ -1,9 +1,9 @@
 //! Squash: takes the youngest instructions back, youngest first, and turns fetch.
 
-use hps_sim_core::code::HandlerLink;
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Op, OpClass, reg};
+use hps_isa::code::HandlerLink;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Op, OpClass, reg};
 
 use super::front_queue::oldest_checkpoint;
 use super::rob::Slot;

@@ -4,11 +4,11 @@
 //! memory when they commit; loads look through the queue first. A squash drops the youngest
 //! entries, and memory never has to be undone; a second context sees stores in commit order.
 
-use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::exec::{self, Outcome};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::Inst;
-use hps_sim_core::memory::Memory;
+use hps_isa::bus::{Bus, MemFault};
+use hps_isa::exec::{self, Outcome};
+use hps_isa::hart::Hart;
+use hps_isa::inst::Inst;
+use hps_isa::memory::Memory;
 use serde::{Deserialize, Serialize};
 
 use super::rob::Slot;
@@ -35,7 +35,7 @@ pub struct StoreEntry {
     pub parked: Slot,
 }
 
-hps_sim_core::save_values!(StoreEntry);
+hps_isa::save_values!(StoreEntry);
 
 impl StoreEntry {
     /// A store that has not been executed.
@@ -83,7 +83,7 @@ pub struct StoreQueue {
     by: Ring<(u64, u32)>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     StoreQueue {
         ring, capacity, head, commit, tail, unknown_addresses, filter, by,
     }

@@ -1,7 +1,7 @@
 //! Pools of functional units in time.
 
-use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass};
-use hps_sim_core::likely::often;
+use hps_isa::inst::{ALL_CLASSES, Op, OpClass};
+use hps_isa::likely::often;
 
 use crate::config::{UnitTable, UnitTiming};
 use crate::model::Ring;
@@ -18,7 +18,7 @@ struct Pool {
     free: Box<[u64]>,
 }
 
-hps_sim_core::save_state! { Pool { units: skip, taken, cycle, free } }
+hps_isa::save_state! { Pool { units: skip, taken, cycle, free } }
 
 /// All pools, and how each class uses them.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub struct Units {
     pools: Ring<Pool>,
 }
 
-hps_sim_core::save_state! { Units { timing: skip, latency_cycles: skip, pools } }
+hps_isa::save_state! { Units { timing: skip, latency_cycles: skip, pools } }
 
 impl Units {
     pub fn new(table: &UnitTable) -> Self {

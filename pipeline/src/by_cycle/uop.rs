@@ -5,10 +5,10 @@
 //! [`StageCycles`] for runs whose probe asks for them. An instruction is named by its position in
 //! program order of the predicted path; a squash takes positions back, and they are given again.
 
-use hps_sim_core::code::HandlerLink;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::likely::often;
+use hps_isa::code::HandlerLink;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::likely::often;
 use serde::{Deserialize, Serialize};
 
 use super::rob::Slot;
@@ -190,7 +190,7 @@ pub struct MicroOp {
     pub next_parked: Slot,
 }
 
-hps_sim_core::save_values!(Front, Inserted, StageCycles, MicroOp);
+hps_isa::save_values!(Front, Inserted, StageCycles, MicroOp);
 
 const _: () = assert!(size_of::<MicroOp>() == 128);
 

@@ -2,15 +2,15 @@
 
 use std::marker::PhantomData;
 
-use hps_sim_core::bus::Bus;
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::exec::{self, Outcome};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::image::Isa;
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::memory::ReadOnly;
-use hps_sim_core::probe::{Probe, Retired};
+use hps_isa::bus::Bus;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::exec::{self, Outcome};
+use hps_isa::hart::Hart;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::memory::ReadOnly;
+use hps_isa::probe::{Probe, Retired};
+use hps_system::image::Isa;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ struct Patience {
     skipped: u8,
 }
 
-hps_sim_core::save_values!(Patience);
+hps_isa::save_values!(Patience);
 
 impl Patience {
     const MOST: u8 = 15;
@@ -94,7 +94,7 @@ pub struct Warm {
     line: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Warm {
         memory, branches, mispredicts, wrong_path_pc, isa: skip, decoded: skip, patience, scratch: skip, memdep,
         line_shift: skip, from, line,

@@ -1,6 +1,6 @@
 //! The core as its callers see it between two runs: program, editor, probe and statistics.
 
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::{DecodeEditor, DrivenCore};
 use crate::memsys::MemoryStats;

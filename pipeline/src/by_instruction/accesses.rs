@@ -1,10 +1,10 @@
 //! Execution of loads, stores and atomics, and the cycles behind their dispatch.
 
-use hps_sim_core::editor;
-use hps_sim_core::exec::Outcome;
-use hps_sim_core::inst::{OpClass, reg};
-use hps_sim_core::likely::{often, seldom};
-use hps_sim_core::trap::TrapCause;
+use hps_isa::editor;
+use hps_isa::exec::Outcome;
+use hps_isa::inst::{OpClass, reg};
+use hps_isa::likely::{often, seldom};
+use hps_isa::trap::TrapCause;
 
 use super::calendar::{Demand, Issues};
 use super::commit::Seen;

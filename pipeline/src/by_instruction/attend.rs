@@ -4,10 +4,10 @@
 //! A run stops at an instruction near the time at which that is due. It comes nearer in ever smaller steps, so that
 //! it is late by some hundred cycles at most as long as four cycles suffice for an instruction.
 
-use hps_sim_core::ids::DisePc;
+use hps_isa::ids::DisePc;
+use hps_isa::trap::Trap;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Then;
-use hps_sim_core::trap::Trap;
+use hps_system::process::Then;
 
 use super::{DecodeEditor, DrivenCore};
 use crate::model::{Cause, PipelineProbe, Restart, TIME_SLICE, cycles_of_ns};

@@ -5,8 +5,8 @@
 //! once: from an address to the end of its fetch block, or to the first control transfer, instructions lie here
 //! one behind the other, with their classes, latencies and places in the predictor's tables.
 
-use hps_sim_core::code::{PAGE_SHIFT, SLOTS};
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::code::{PAGE_SHIFT, SLOTS};
+use hps_isa::likely::{often, seldom};
 
 use super::fetch::Pace;
 use super::insts::{At, Code, StaticInst};

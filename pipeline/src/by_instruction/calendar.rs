@@ -10,8 +10,8 @@ pub use demand::{Demand, Issues};
 
 use std::ops::Range;
 
-use hps_sim_core::inst::{ALL_CLASSES, OpClass};
-use hps_sim_core::likely::seldom;
+use hps_isa::inst::{ALL_CLASSES, OpClass};
+use hps_isa::likely::seldom;
 use serde::{Deserialize, Serialize};
 
 use super::path::Path;
@@ -70,7 +70,7 @@ struct Use {
     searched: (u64, u64),
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Use {
         full: skip, really_full: skip, interval_cycles: skip, fp: skip, pool: skip, is_held: skip,
         searched,
@@ -116,7 +116,7 @@ pub struct Calendar {
     returned_loads: Vec<u64>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Calendar {
         cycles, fp_leave, fresh: skip, passed, near, recent, loads: skip, uses, held: nested, far,
         returned_loads,

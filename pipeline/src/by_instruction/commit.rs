@@ -3,8 +3,8 @@
 
 use std::hint::select_unpredictable;
 
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::seldom;
+use hps_isa::inst::OpClass;
+use hps_isa::likely::seldom;
 use hps_sim_core::machine::report;
 
 use super::insts::StaticInst;
@@ -26,7 +26,7 @@ pub struct Commits {
     left: u64,
 }
 
-hps_sim_core::save_state! { Commits { cycle, left } }
+hps_isa::save_state! { Commits { cycle, left } }
 
 impl Commits {
     /// All `width` slots of a cycle are used.

@@ -1,6 +1,6 @@
 //! A second core in the same state.
 
-use hps_sim_core::os::DuplicateError;
+use hps_system::os::DuplicateError;
 
 use super::{DecodeEditor, DrivenCore};
 use crate::model::PipelineProbe;

@@ -1,8 +1,8 @@
 //! Work that the decode-stage editor has under way, and its effect on an instruction.
 
-use hps_sim_core::code::HandlerLink;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::Inst;
+use hps_isa::code::HandlerLink;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::Inst;
 use serde::{Deserialize, Serialize};
 
 use super::DecodeEditor;
@@ -28,7 +28,7 @@ pub struct Edited {
     pub gap: Option<Cause>,
 }
 
-hps_sim_core::save_values!(Edited);
+hps_isa::save_values!(Edited);
 
 impl Edited {
     /// Nothing.
@@ -44,7 +44,7 @@ impl Edited {
 
     /// Nothing but what a new layout says of an instruction.
     pub fn laid_out(mask: u32) -> Edited {
-        use hps_sim_core::editor::laid;
+        use hps_isa::editor::laid;
         let origin = match mask {
             0 => Origin::Program,
             mask if mask & laid::HANDLER != 0 => Origin::Handler,
@@ -99,7 +99,7 @@ pub struct Gone {
     pub ended: u64,
 }
 
-hps_sim_core::save_values!(Expansion, Gone);
+hps_isa::save_values!(Expansion, Gone);
 
 /// Work that the editor has under way.
 #[derive(Clone)]
@@ -130,7 +130,7 @@ pub struct Edit {
     fetched: usize,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Edit {
         here, is_edited, expansion, trigger_checkpoint, link, resume, not_before, free_from,
         stalled, gone, ends, taken, fetched,

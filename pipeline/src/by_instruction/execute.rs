@@ -1,13 +1,13 @@
 //! Execution, functionally, and the cycles behind dispatch.
 
-use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::code::CodeCache;
-use hps_sim_core::exec::{self, Outcome};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::likely::often;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::trap::TrapCause;
+use hps_isa::bus::{Bus, MemFault};
+use hps_isa::code::CodeCache;
+use hps_isa::exec::{self, Outcome};
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::likely::often;
+use hps_isa::memory::Memory;
+use hps_isa::trap::TrapCause;
 
 use super::calendar::Demand;
 use super::commit::{Commits, Done, Seen};

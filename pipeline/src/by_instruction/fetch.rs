@@ -1,8 +1,8 @@
 //! Fetch, a group at a time, and the predictors that it asks.
 
-use hps_sim_core::code::{CodeCache, PAGE_SHIFT};
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::code::{CodeCache, PAGE_SHIFT};
+use hps_isa::inst::OpClass;
+use hps_isa::likely::{often, seldom};
 use serde::{Deserialize, Serialize};
 
 use super::insts::{StaticInst, Way};
@@ -32,7 +32,7 @@ pub enum Pace {
     Undispatched,
 }
 
-hps_sim_core::save_values!(Pace);
+hps_isa::save_values!(Pace);
 
 /// Where fetch stands.
 #[derive(Clone)]
@@ -62,7 +62,7 @@ pub struct Fetch {
     pub page_index: usize,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Fetch {
         pc, cycle, left, block_last, taken, pace, decode, dispatch, stall_until, way, line, gap,
         gap_since, first, page: skip, page_index: skip,
@@ -77,7 +77,7 @@ pub struct First {
     gap_since: u64,
 }
 
-hps_sim_core::save_state! { First { position, gap, gap_since } }
+hps_isa::save_state! { First { position, gap, gap_since } }
 
 /// Training of the predictors that a commit causes.
 #[derive(Clone, Copy)]
@@ -92,7 +92,7 @@ pub struct Lesson {
     taken: bool,
 }
 
-hps_sim_core::save_state! { Lesson { commit, pc, next_pc, basis, site, class, taken } }
+hps_isa::save_state! { Lesson { commit, pc, next_pc, basis, site, class, taken } }
 
 const _: () = assert!(size_of::<Lesson>() == 64);
 

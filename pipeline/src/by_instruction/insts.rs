@@ -5,12 +5,12 @@ use std::cell::Cell;
 use std::ops::Deref;
 use std::{ptr, slice};
 
-use hps_sim_core::code::CodeCache;
-use hps_sim_core::exec::{Condition, Plain, Straight};
-use hps_sim_core::inst::{Inst, Logic, OpClass, Sum, reg};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::state::{SaveState, Saved, StateError};
+use hps_isa::code::CodeCache;
+use hps_isa::exec::{Condition, Plain, Straight};
+use hps_isa::inst::{Inst, Logic, OpClass, Sum, reg};
+use hps_isa::isa::Isa;
+use hps_isa::memory::Memory;
+use hps_isa::state::{SaveState, Saved, StateError};
 use serde::{Deserialize, Serialize};
 
 use super::calendar::{Issues, Lanes};
@@ -188,7 +188,7 @@ pub enum Way {
     Turned,
 }
 
-hps_sim_core::save_values!(Way);
+hps_isa::save_values!(Way);
 
 /// Decoded code.
 #[derive(Clone)]

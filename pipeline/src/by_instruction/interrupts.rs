@@ -4,10 +4,10 @@
 //! A commit tells whether an interrupt is taken behind it. What the other core has in flight then is
 //! followed as a wrong path that is squashed in the cycle of that commit; behind it lies the handler.
 
-use hps_sim_core::code::HandlerLink;
-use hps_sim_core::editor::Interruptible;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::process::HardwareEvents;
+use hps_isa::code::HandlerLink;
+use hps_isa::editor::Interruptible;
+use hps_isa::ids::DisePc;
+use hps_system::process::HardwareEvents;
 
 use super::fetch::Pace;
 use super::insts::Code;

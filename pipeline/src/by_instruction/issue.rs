@@ -5,8 +5,8 @@ use super::insts::StaticInst;
 use super::path::{Path, WrongPath};
 use super::{DecodeEditor, DrivenCore, Full, NEVER, When};
 use crate::model::{DEADLOCK_CYCLES, PipelineProbe, kind};
-use hps_sim_core::inst::{Inst, OpClass, reg};
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::inst::{Inst, OpClass, reg};
+use hps_isa::likely::{often, seldom};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// How many of the cycles from `from` to `to` come before the next squash.

@@ -8,8 +8,8 @@ use crate::memsys::{AccessResult, MemorySystem};
 use crate::model::{
     Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN, Wait, Walk, cause_of_load,
 };
-use hps_sim_core::inst::{Op, OpClass};
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::inst::{Op, OpClass};
+use hps_isa::likely::{often, seldom};
 
 /// A load, timed.
 #[derive(Clone, Copy)]

@@ -48,13 +48,13 @@ mod undispatched;
 mod work;
 mod wrong_path;
 
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::hart::GuestCounters;
-use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass, reg};
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::hart::GuestCounters;
+use hps_isa::inst::{ALL_CLASSES, Op, OpClass, reg};
+use hps_isa::likely::{often, seldom};
+use hps_isa::probe::NoProbe;
 use hps_sim_core::machine::{RetiredCounts, Stop};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{HistoryUpdate, L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
@@ -183,7 +183,7 @@ struct Full {
     until: u64,
 }
 
-hps_sim_core::save_values!(Full);
+hps_isa::save_values!(Full);
 
 impl Full {
     /// None has.

@@ -1,10 +1,10 @@
 //! Decode with an editor: sequences in place of instructions, and handlers. The rules are those of
 //! `by_cycle/decode.rs`, where they are explained.
 
-use hps_sim_core::code::{CodeCache, HandlerLink};
-use hps_sim_core::exec::Outcome;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, OpClass};
+use hps_isa::code::{CodeCache, HandlerLink};
+use hps_isa::exec::Outcome;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Inst, OpClass};
 
 use super::commit::Seen;
 use super::edit::{Edited, Expansion, Gone};

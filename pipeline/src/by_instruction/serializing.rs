@@ -1,8 +1,8 @@
 //! Instructions that execute with nothing else in flight: system calls, accesses to control registers, fences of code.
 
-use hps_sim_core::exec::Outcome;
+use hps_isa::exec::Outcome;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::{Alone, Then};
+use hps_system::process::{Alone, Then};
 
 use super::commit::Seen;
 use super::insts::StaticInst;

@@ -1,8 +1,8 @@
 //! An instruction through fetch, decode and dispatch.
 
-use hps_sim_core::code::{CodeCache, SLOTS};
-use hps_sim_core::inst::{Inst, OpClass, reg};
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::code::{CodeCache, SLOTS};
+use hps_isa::inst::{Inst, OpClass, reg};
+use hps_isa::likely::{often, seldom};
 
 use super::edit::Edited;
 use super::fetch::Pace;

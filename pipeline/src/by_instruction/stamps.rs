@@ -1,6 +1,6 @@
 //! The cycles in which the youngest instructions were decoded, dispatched and committed.
 
-use hps_sim_core::likely::often;
+use hps_isa::likely::often;
 
 /// Instructions whose cycles are kept at most: more than the reorder buffer and the queues in front of it
 /// hold, and those that are asked for by the first ones behind a squash.
@@ -21,7 +21,7 @@ pub struct Stamps {
     commit: [u64; STAMPS],
 }
 
-hps_sim_core::save_state! { Stamps { mask: skip, turn: skip, decode, dispatch, commit } }
+hps_isa::save_state! { Stamps { mask: skip, turn: skip, decode, dispatch, commit } }
 
 impl Stamps {
     /// Stamps for groups of `group` instructions; `None` if `in_flight` instructions are too many.

@@ -1,7 +1,7 @@
 //! The state of the core as bytes.
 
-use hps_sim_core::process::Process;
-use hps_sim_core::state::{StateError, from_bytes, to_bytes};
+use hps_isa::state::{StateError, from_bytes, to_bytes};
+use hps_system::process::Process;
 
 use super::{DecodeEditor, DrivenCore};
 use crate::model::PipelineProbe;
@@ -9,7 +9,7 @@ use crate::model::PipelineProbe;
 /// Name of the state of a core.
 const KIND: &str = "a core that is simulated by the instruction";
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     impl[E: DecodeEditor, P: PipelineProbe] DrivenCore<E, P> {
         process: skip, editor: skip, probe: skip, stats, cpi, params, memory, branches, memdep,
         waits_for_any: skip, code, latencies: skip, kinds: skip, each_alone: skip, groups_fit: skip,

@@ -3,7 +3,7 @@
 use super::{DecodeEditor, DrivenCore, NEVER};
 use crate::memsys::AccessResult;
 use crate::model::{PipelineProbe, Ring, UNKNOWN};
-use hps_sim_core::likely::seldom;
+use hps_isa::likely::seldom;
 
 /// Places of the filter.
 const FILTER: usize = 1024;
@@ -26,7 +26,7 @@ pub struct Store {
     pub drain: u64,
 }
 
-hps_sim_core::save_state! { Store { addr, size, pc, known, found, data_issue, data, drain } }
+hps_isa::save_state! { Store { addr, size, pc, known, found, data_issue, data, drain } }
 
 impl Store {
     /// Whether it writes any of `size` bytes at `addr`.
@@ -76,7 +76,7 @@ pub struct Stores {
     filter: [u64; FILTER],
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Stores {
         ring, capacity: skip, tail, committed, drained, oldest, next_drain, last_drain, filter,
     }

@@ -1,10 +1,10 @@
 //! Execution of control transfers, and the cycles behind their dispatch.
 
-use hps_sim_core::editor;
-use hps_sim_core::exec::Turn;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::editor;
+use hps_isa::exec::Turn;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::OpClass;
+use hps_isa::likely::{often, seldom};
 
 use super::commit::Seen;
 use super::execute::cause_of;

@@ -1,6 +1,6 @@
 //! Wrong-path instructions that are squashed before they issue.
 
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::likely::{often, seldom};
 
 use super::fetch::Pace;
 use super::insts::{At, Code, StaticInst};

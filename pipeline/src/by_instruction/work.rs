@@ -1,7 +1,7 @@
 //! Effects of instructions: kinds, and the data that the core keeps for each kind.
 
-use hps_sim_core::exec::{Condition, Plain, Straight};
-use hps_sim_core::inst::{Inst, Logic, OpClass, Sum, reg};
+use hps_isa::exec::{Condition, Plain, Straight};
+use hps_isa::inst::{Inst, Logic, OpClass, Sum, reg};
 
 use crate::model::kind;
 use crate::predict::Site;
@@ -306,7 +306,7 @@ impl Packed {
 
 #[cfg(test)]
 mod tests {
-    use hps_sim_core::inst::Op;
+    use hps_isa::inst::Op;
 
     use super::*;
 

@@ -1,13 +1,13 @@
 //! Paths that are followed for a while and then taken back: wrong paths behind a mispredicted
 //! instruction, and what runs again since a load read too early or an instruction faulted.
 
-use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::exec::{self, Outcome};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::Inst;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::trap::TrapCause;
+use hps_isa::bus::{Bus, MemFault};
+use hps_isa::exec::{self, Outcome};
+use hps_isa::hart::Hart;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::Inst;
+use hps_isa::memory::Memory;
+use hps_isa::trap::TrapCause;
 use serde::{Deserialize, Serialize};
 
 use super::commit::Done;
@@ -37,7 +37,7 @@ pub enum Turn {
     Interrupt,
 }
 
-hps_sim_core::save_values!(Turn);
+hps_isa::save_values!(Turn);
 
 /// A path that will be taken back.
 #[derive(Clone)]
@@ -62,7 +62,7 @@ pub struct Episode {
     fp_stay: u32,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Episode {
         limit, turn, restart, position, loads, stores, checkpoint, registers, results, issues, fcsr,
         reservation, wrong_path_stores, stay, fp_stay,

@@ -7,9 +7,9 @@ use super::error::Violation;
 use super::memory::L1dWrite;
 use super::sections::{AddressGeneration, MachineConfig, MemDep, Scheduling, Slotting, Stages};
 use super::units::UnitsConfig;
-use hps_sim_core::asm::edit_distance;
-use hps_sim_core::inst::Op;
-use hps_sim_core::isa::Isa;
+use hps_isa::asm::edit_distance;
+use hps_isa::inst::Op;
+use hps_isa::isa::Isa;
 
 mod memory;
 mod step;

@@ -2,7 +2,7 @@
 
 use super::locate::{LineColumn, line_column, locate};
 use super::sections::MachineConfig;
-use hps_sim_core::asm::edit_distance;
+use hps_isa::asm::edit_distance;
 use std::fmt;
 use thiserror::Error;
 

@@ -3,7 +3,7 @@
 use super::error::{ConfigError, place_in, syntax};
 use super::node::{KeyDoc, Node, Place, dialect};
 use super::sections::{MachineConfig, MachinePatch};
-use hps_sim_core::asm::edit_distance;
+use hps_isa::asm::edit_distance;
 use std::path::Path;
 
 /// The presets: name and text.
@@ -77,7 +77,7 @@ impl MachineConfig {
         if Self::preset_text(name_or_file).is_some() || !file_like {
             return Self::preset(name_or_file);
         }
-        let text = hps_sim_core::host::read_text(Path::new(name_or_file)).map_err(|source| {
+        let text = hps_system::host::read_text(Path::new(name_or_file)).map_err(|source| {
             ConfigError::Unreadable {
                 file: name_or_file.to_string(),
                 source,

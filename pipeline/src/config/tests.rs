@@ -453,7 +453,7 @@ fn a_machine_made_in_code_is_checked_too() {
 
 #[test]
 fn the_unit_table_resolves_pools() {
-    use hps_sim_core::inst::OpClass;
+    use hps_isa::inst::OpClass;
     let machine = MachineConfig::preset("simplescalar-4wide").unwrap();
     let table = UnitTable::new(&machine.units);
     let load = table.timing(OpClass::Load);

@@ -1,7 +1,7 @@
 //! Functional units: named pools, and for each class of instructions the pool it uses.
 
 use super::node::{KeyDoc, Node, Place, config_section, document_value, print_value};
-use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass};
+use hps_isa::inst::{ALL_CLASSES, Op, OpClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

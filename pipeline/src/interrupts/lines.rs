@@ -1,6 +1,6 @@
 //! When a core looks at its interrupts, and what a handler finds in registers.
 
-use hps_sim_core::inst::reg;
+use hps_isa::inst::reg;
 
 use super::{Interrupts, Taken};
 use crate::pmu::Readings;
@@ -22,7 +22,7 @@ pub(crate) struct Lines {
     pub interrupts: Option<Box<Interrupts>>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Lines {
         look_from, found, count: skip, waits_for_program, committed_before, interrupts,
     }

@@ -9,9 +9,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use hps_sim_core::likely::seldom;
-use hps_sim_core::memory::PAGE_SIZE;
-use hps_sim_core::state::{SaveState, Saved, StateError, save_value};
+use hps_isa::likely::seldom;
+use hps_isa::memory::PAGE_SIZE;
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
 use rustc_hash::FxHashMap;
 
 /// Address spaces are numbered from this bit on, above all addresses of programs.

@@ -12,7 +12,7 @@ pub(super) struct Bus {
     pub stats: BusStats,
 }
 
-hps_sim_core::save_state! { Bus { calendar, bytes_per_beat: skip, cycles_per_beat, stats } }
+hps_isa::save_state! { Bus { calendar, bytes_per_beat: skip, cycles_per_beat, stats } }
 
 impl Bus {
     pub fn new(bytes_per_beat: u32, cycles_per_beat: u32) -> Self {

@@ -10,7 +10,7 @@ pub(super) struct Calendar {
     booked: Vec<(u64, u64)>,
 }
 
-hps_sim_core::save_state! { Calendar { booked } }
+hps_isa::save_state! { Calendar { booked } }
 
 impl Calendar {
     pub fn new() -> Self {

@@ -113,7 +113,7 @@ pub(super) struct CoherenceState {
     pub(super) journal: Option<Box<Journal>>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     CoherenceState {
         lines, vacated, orders, protocol: skip, transfer_cycles: skip, keep_cycles: skip,
         invalidate_cycles: skip, snoop_bus_cycles: skip, snoop_bus, stats, journal: skip,

@@ -33,7 +33,7 @@ pub(crate) struct Accessor {
     pub kind: TouchKind,
 }
 
-hps_sim_core::save_values!(Accessor);
+hps_isa::save_values!(Accessor);
 
 /// The requests of an instruction on a core to a part of a line that other cores had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub(super) struct Contention {
     touches: FxHashMap<(u64, CoreId, Accessor), Met>,
 }
 
-hps_sim_core::save_state! { Contention { by, line, touches } }
+hps_isa::save_state! { Contention { by, line, touches } }
 
 impl Contention {
     /// A core has asked for a line that others had.

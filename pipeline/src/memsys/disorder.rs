@@ -34,7 +34,7 @@ events! {
     }
 }
 
-hps_sim_core::save_values!(DisorderStats);
+hps_isa::save_values!(DisorderStats);
 
 /// Lines that a cache has evicted, and when.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub(super) struct Evictions {
     pub stats: DisorderStats,
 }
 
-hps_sim_core::save_state! { Evictions { places, stats } }
+hps_isa::save_state! { Evictions { places, stats } }
 
 impl Evictions {
     pub fn new() -> Self {

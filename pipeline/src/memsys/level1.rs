@@ -9,7 +9,7 @@ use super::shared::{self, SharedMemory};
 use super::tags::Tags;
 use super::{CacheStats, Level};
 use crate::config::CacheConfig;
-use hps_sim_core::likely::seldom;
+use hps_isa::likely::seldom;
 use serde::{Deserialize, Serialize};
 
 /// A line that has come for a store that never took it is forgotten so much later.
@@ -47,7 +47,7 @@ pub(super) struct Level1 {
     passes: Vec<Pass>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Level1 {
         tags, mshrs, line_shift: skip, line_bytes: skip, offset_mask: skip, hit_cycles: skip,
         miss_cycles: skip, is_for_data: skip, ports: skip, port_cycle, ports_taken, stats,

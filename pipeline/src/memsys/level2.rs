@@ -14,7 +14,7 @@ pub(super) struct Level2 {
     pub ports: Box<[Calendar]>,
 }
 
-hps_sim_core::save_state! { Level2 { tags, mshrs, ports } }
+hps_isa::save_state! { Level2 { tags, mshrs, ports } }
 
 impl Level2 {
     pub fn new(config: &CacheConfig) -> Self {

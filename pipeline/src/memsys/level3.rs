@@ -19,7 +19,7 @@ pub(super) struct Level3 {
     pub stats: CacheStats,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Level3 {
         tags, line_bytes: skip, hit_cycles, miss_adds_hit: skip, bus, stats,
     }

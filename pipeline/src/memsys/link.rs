@@ -35,7 +35,7 @@ pub(super) struct Link {
     pub is_prefetching: bool,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Link {
         core: skip, write_buffer, bus, has_peers: skip, stores_apart: skip, instruction,
         is_prefetching,

@@ -213,7 +213,7 @@ impl AccessResult {
 )]
 pub struct CoreId(pub u16);
 
-hps_sim_core::save_values!(Level);
+hps_isa::save_values!(Level);
 
 impl CoreId {
     /// The only core of a chip with one core.

@@ -28,7 +28,7 @@ pub(super) struct InFlight {
     pub level: Level,
 }
 
-hps_sim_core::save_state! { InFlight { line, start, end, level } }
+hps_isa::save_state! { InFlight { line, start, end, level } }
 
 impl InFlight {
     /// The start of a fill for an access at `now`. A cycle early, since the second half of an access
@@ -66,7 +66,7 @@ pub(super) struct Mshrs {
     pub crowded: DisorderStats,
 }
 
-hps_sim_core::save_state! { Mshrs { slots, order, count: skip, quiet_from, crowded } }
+hps_isa::save_state! { Mshrs { slots, order, count: skip, quiet_from, crowded } }
 
 impl Mshrs {
     pub fn new(count: u32) -> Self {

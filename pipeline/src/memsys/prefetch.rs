@@ -4,7 +4,7 @@
 //! well would hear of no misses. It sees addresses and no instructions. It asks for no line of another page, whose
 //! translation it does not have.
 
-use hps_sim_core::state::{SaveState, Saved, StateError};
+use hps_isa::state::{SaveState, Saved, StateError};
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::stats::PrefetchStats;
@@ -28,7 +28,7 @@ pub(super) struct Prefetcher {
     pub stats: PrefetchStats,
 }
 
-hps_sim_core::save_state! { Prefetcher { kind, page_shift: skip, unused, wanted, is_on, stats } }
+hps_isa::save_state! { Prefetcher { kind, page_shift: skip, unused, wanted, is_on, stats } }
 
 #[derive(Clone, Debug)]
 enum Kind {
@@ -146,7 +146,7 @@ struct Strides {
     degree: u32,
 }
 
-hps_sim_core::save_state! { Strides { entries, degree: skip } }
+hps_isa::save_state! { Strides { entries, degree: skip } }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stride {
@@ -157,7 +157,7 @@ struct Stride {
     is_steady: bool,
 }
 
-hps_sim_core::save_state! { Stride { page, last, stride, is_steady } }
+hps_isa::save_state! { Stride { page, last, stride, is_steady } }
 
 impl Strides {
     fn new(config: &StrideConfig) -> Strides {
@@ -207,7 +207,7 @@ struct Streams {
     time: u64,
 }
 
-hps_sim_core::save_state! { Streams { streams, degree: skip, distance: skip, time } }
+hps_isa::save_state! { Streams { streams, degree: skip, distance: skip, time } }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
@@ -219,7 +219,7 @@ struct Stream {
     used_at: u64,
 }
 
-hps_sim_core::save_state! { Stream { last, direction, ahead, used_at } }
+hps_isa::save_state! { Stream { last, direction, ahead, used_at } }
 
 /// How far the next line of a stream may lie from the last one.
 const NEAR: u64 = 2;

@@ -4,7 +4,7 @@ mod copying;
 mod peers;
 mod prefetching;
 
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::likely::{often, seldom};
 
 use super::address_space::AddressSpace;
 use super::coherence::Want;
@@ -35,7 +35,7 @@ pub struct PrivateMemory {
     pub(super) space: AddressSpace,
 }
 
-hps_sim_core::save_state! { PrivateMemory { l1i, l1d, itlb, dtlb, l2_tlb, link, space } }
+hps_isa::save_state! { PrivateMemory { l1i, l1d, itlb, dtlb, l2_tlb, link, space } }
 
 impl PrivateMemory {
     /// The empty caches of a core, of a configuration that passed its check.

@@ -43,7 +43,7 @@ pub struct SharedMemory {
     pub(super) horizon: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     SharedMemory {
         l2s, coherence, contention, has_inclusive_l2: skip, line_shift: skip, hit_cycles: skip,
         miss_cycles: skip, request_cycles: skip, memory_cycles, critical_word_first: skip, l3,

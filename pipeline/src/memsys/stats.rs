@@ -1,6 +1,6 @@
 //! Counters of the memory system.
 
-use hps_sim_core::process::HardwareEvents;
+use hps_system::process::HardwareEvents;
 use serde::{Deserialize, Serialize};
 
 use super::{DisorderStats, PrivateMemory};
@@ -135,7 +135,7 @@ events! {
     }
 }
 
-hps_sim_core::save_values!(
+hps_isa::save_values!(
     CacheStats,
     TlbStats,
     WriteBufferStats,

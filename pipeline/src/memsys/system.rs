@@ -12,7 +12,7 @@ pub struct MemorySystem {
     pub(crate) shared: SharedMemory,
 }
 
-hps_sim_core::save_state! { MemorySystem { private, shared } }
+hps_isa::save_state! { MemorySystem { private, shared } }
 
 impl MemorySystem {
     /// An empty memory system of a configuration that passed its check.

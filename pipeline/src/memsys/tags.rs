@@ -33,7 +33,7 @@ pub(super) struct Tags {
     newest: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Tags {
         slots, newest_lines, ways: skip, set_mask: skip, policy, newest: skip,
     }

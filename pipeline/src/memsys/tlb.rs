@@ -7,7 +7,7 @@ use super::stats::TlbStats;
 use super::tags::Tags;
 use crate::config::{L2TlbConfig, Replacement, TlbConfig};
 use crate::contents::Contents;
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::likely::{often, seldom};
 
 /// Walks that may be under way for one first-level TLB.
 const MAX_WALKS: usize = 8;
@@ -24,7 +24,7 @@ pub(super) struct L2Tlb {
     pub stats: TlbStats,
 }
 
-hps_sim_core::save_state! { L2Tlb { tags, hit_cycles: skip, stats } }
+hps_isa::save_state! { L2Tlb { tags, hit_cycles: skip, stats } }
 
 impl L2Tlb {
     pub fn new(config: &L2TlbConfig) -> Self {
@@ -82,7 +82,7 @@ pub(super) struct Tlb {
     pub warmed: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Tlb {
         tags, page_shift: skip, miss_cycles: skip, last_page, walks, quiet_from, stats, warmed,
     }

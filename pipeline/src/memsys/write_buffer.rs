@@ -33,7 +33,7 @@ pub(super) struct WriteBuffer {
     pub stats: WriteBufferStats,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     WriteBuffer {
         entries, capacity: skip, block_shift: skip, send_at: skip, send_after: skip, stats,
     }

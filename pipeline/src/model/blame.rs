@@ -1,6 +1,6 @@
 //! Who is to blame for a commit slot that is lost.
 
-use hps_sim_core::inst::OpClass;
+use hps_isa::inst::OpClass;
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, Origin, State};
@@ -122,7 +122,7 @@ pub(crate) struct Walk {
     pub then: Cause,
 }
 
-hps_sim_core::save_values!(Walk);
+hps_isa::save_values!(Walk);
 
 impl Walk {
     /// Nothing.

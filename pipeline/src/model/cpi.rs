@@ -62,7 +62,7 @@ pub enum Cause {
     Sibling,
 }
 
-hps_sim_core::save_values!(Cause);
+hps_isa::save_values!(Cause);
 
 impl Cause {
     /// All causes, in the order in which a stack is drawn.
@@ -137,7 +137,7 @@ pub struct CpiStack {
     pub slots: [u64; Cause::ALL.len()],
 }
 
-hps_sim_core::save_state! { CpiStack { slots } }
+hps_isa::save_state! { CpiStack { slots } }
 
 impl CpiStack {
     /// Adds slots to an owner.

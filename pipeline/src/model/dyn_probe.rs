@@ -5,9 +5,9 @@
 
 use std::any::Any;
 
-use hps_sim_core::inst::Inst;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::probe::Probe;
+use hps_isa::inst::Inst;
+use hps_isa::memory::Memory;
+use hps_isa::probe::Probe;
 
 use super::probe::for_each_hook;
 use super::{Cause, Commit, PipelineProbe, Squash, StageRecord, Stored, Stretch, TrapTaken};

@@ -1,6 +1,6 @@
 //! Results of a run that has ended.
 
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::{ContextId, CoreStats, CpiStack};
 use crate::memsys::{ContendedLine, MemoryStats};

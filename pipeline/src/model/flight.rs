@@ -1,6 +1,6 @@
 //! Instructions between fetch and commit, for observers of a core that has stopped.
 
-use hps_sim_core::inst::Inst;
+use hps_isa::inst::Inst;
 
 use super::Cause;
 

@@ -61,7 +61,7 @@ pub enum IssueStall {
     WriteBuffer,
 }
 
-hps_sim_core::save_values!(IssueStall);
+hps_isa::save_values!(IssueStall);
 
 impl IssueStall {
     /// The name under which a trace shows it.

@@ -1,6 +1,6 @@
 //! Properties of a class of instructions that dispatch asks for, as bits.
 
-use hps_sim_core::inst::{ALL_CLASSES, OpClass};
+use hps_isa::inst::{ALL_CLASSES, OpClass};
 
 /// Takes a place in the load queue.
 pub const LOADS: u8 = 1 << 0;

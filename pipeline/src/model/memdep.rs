@@ -6,8 +6,8 @@
 
 use super::{Ring, UNKNOWN};
 use crate::config::MemDep;
-use hps_sim_core::likely::{often, seldom};
-use hps_sim_core::state::{SaveState, Saved, StateError};
+use hps_isa::likely::{often, seldom};
+use hps_isa::state::{SaveState, Saved, StateError};
 
 const INVALID: u32 = u32::MAX;
 
@@ -164,7 +164,7 @@ pub struct StoreSets {
     next_clear: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     StoreSets {
         ssit, is_empty, lfst: each, next_set, clear_interval: skip, next_clear,
     }
@@ -255,7 +255,7 @@ pub struct StoreWait {
     next_clear: u64,
 }
 
-hps_sim_core::save_state! { StoreWait { waits, clear_interval: skip, next_clear } }
+hps_isa::save_state! { StoreWait { waits, clear_interval: skip, next_clear } }
 
 impl StoreWait {
     #[inline]

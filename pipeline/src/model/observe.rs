@@ -6,8 +6,8 @@
 
 use super::Cause;
 use crate::memsys::CoreId;
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::OpClass;
+use hps_isa::ids::DisePc;
+use hps_isa::inst::OpClass;
 use serde::{Deserialize, Serialize};
 
 /// A hardware context: which core of the chip, and which of its contexts.
@@ -21,7 +21,7 @@ pub struct ContextId {
     pub context: u16,
 }
 
-hps_sim_core::save_values!(ContextId);
+hps_isa::save_values!(ContextId);
 
 impl ContextId {
     /// The only context of a chip with one core of one context.
@@ -132,7 +132,7 @@ impl Stretch {
 )]
 pub struct EventSet(u16);
 
-hps_sim_core::save_values!(EventSet);
+hps_isa::save_values!(EventSet);
 
 impl EventSet {
     /// Nothing happened.
@@ -274,7 +274,7 @@ pub struct Commit {
     pub context: ContextId,
     /// The number of the thread that it belongs to.
     pub thread: u32,
-    /// The number of the program that it belongs to ([`Linux::program_number`](hps_sim_core::os::Linux)).
+    /// The number of the program that it belongs to ([`Linux::program_number`](hps_system::os::Linux)).
     pub program: u32,
     /// In which cycle.
     pub cycle: u64,
@@ -311,7 +311,7 @@ pub struct Commit {
 pub struct Stored {
     /// Where.
     pub context: ContextId,
-    /// The number of the program that it belongs to ([`Linux::program_number`](hps_sim_core::os::Linux)).
+    /// The number of the program that it belongs to ([`Linux::program_number`](hps_system::os::Linux)).
     pub program: u32,
     /// In which cycle.
     pub cycle: u64,

@@ -1,7 +1,7 @@
 //! The numbers of a machine, in the form in which both cores use them.
 
-use hps_sim_core::hart::GuestCounters;
-use hps_sim_core::process::Process;
+use hps_isa::hart::GuestCounters;
+use hps_system::process::Process;
 
 use super::kind;
 use crate::config::{AddressGeneration, MachineConfig, Stages};
@@ -75,7 +75,7 @@ pub(crate) struct Params {
     pub quiet_read: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Params {
         fetch_width: skip, fetch_buffer, fetch_block_mask: skip, taken_branches_per_cycle: skip,
         fetch_to_decode: skip, target_in_decode: skip, decode_width, decode_buffer: skip, decode_to_dispatch: skip,

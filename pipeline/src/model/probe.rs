@@ -1,7 +1,7 @@
 //! Probes of the pipeline: what a [`Probe`] sees, and beyond it stages, squashes and commit slots.
 
-use hps_sim_core::memory::Memory;
-use hps_sim_core::probe::{NoProbe, Probe};
+use hps_isa::memory::Memory;
+use hps_isa::probe::{NoProbe, Probe};
 
 use super::{Cause, Commit, ContextId, IssueStall, Pipe, Squash, Stored, Stretch, TrapTaken};
 
@@ -11,7 +11,7 @@ use super::{Cause, Commit, ContextId, IssueStall, Pipe, Squash, Stored, Stretch,
 pub struct StageRecord {
     /// Where.
     pub context: ContextId,
-    /// The number of the program that it belongs to ([`Linux::program_number`](hps_sim_core::os::Linux)).
+    /// The number of the program that it belongs to ([`Linux::program_number`](hps_system::os::Linux)).
     pub program: u32,
     /// Place in the order of the path that the instruction was on. A squash takes numbers back, and the right path gets
     /// them again. Instructions squashed before decode have none (0).
@@ -19,9 +19,9 @@ pub struct StageRecord {
     /// Address (of the trigger, for a replacement instruction).
     pub pc: u64,
     /// Position in an expansion.
-    pub disepc: hps_sim_core::ids::DisePc,
+    pub disepc: hps_isa::ids::DisePc,
     /// The instruction.
-    pub inst: hps_sim_core::inst::Inst,
+    pub inst: hps_isa::inst::Inst,
     /// Whether the instruction belongs to the program: neither inserted nor part of a handler.
     pub is_program: bool,
     /// Whether the instruction is part of a handler.
@@ -151,7 +151,7 @@ impl PipelineProbe for NoProbe {
 pub struct AtCommit<P>(pub P);
 
 impl<P: Probe> Probe for AtCommit<P> {
-    hps_sim_core::forward_probe_hooks!(P; |this| this.0);
+    hps_isa::forward_probe_hooks!(P; |this| this.0);
 }
 
 impl<P: Probe> PipelineProbe for AtCommit<P> {}

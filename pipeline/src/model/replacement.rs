@@ -1,8 +1,8 @@
 //! Successors of replacement instructions.
 
-use hps_sim_core::editor::{DecodeEditor, Replacement};
-use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, Op};
+use hps_isa::editor::{DecodeEditor, Replacement};
+use hps_isa::ids::DisePc;
+use hps_isa::inst::{Inst, Op};
 
 /// How the sequence continues behind a replacement instruction that is sent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Where execution goes on behind something that is taken back.
 
-use hps_sim_core::code::HandlerLink;
-use hps_sim_core::ids::DisePc;
+use hps_isa::code::HandlerLink;
+use hps_isa::ids::DisePc;
 use serde::{Deserialize, Serialize};
 
 /// Where execution goes on: an address, a position in the expansion there, and the handler that it lies in.
@@ -12,4 +12,4 @@ pub(crate) struct Restart {
     pub link: Option<HandlerLink>,
 }
 
-hps_sim_core::save_values!(Restart);
+hps_isa::save_values!(Restart);

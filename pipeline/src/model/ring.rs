@@ -10,7 +10,7 @@ pub struct Ring<T> {
     mask: usize,
 }
 
-hps_sim_core::save_state! { impl[T: hps_sim_core::state::SaveState] Ring<T> { places, mask: skip } }
+hps_isa::save_state! { impl[T: hps_isa::state::SaveState] Ring<T> { places, mask: skip } }
 
 impl<T: Clone> Ring<T> {
     /// At least `places` places (and at least one) that hold `value`.

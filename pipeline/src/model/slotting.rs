@@ -22,7 +22,7 @@
 //! that the manual gives no pipe (UNOP) take one as the instructions that they decode to.
 
 use super::Pipe;
-use hps_sim_core::inst::{Op, OpClass};
+use hps_isa::inst::{Op, OpClass};
 use serde::{Deserialize, Serialize};
 
 const E0: u8 = Pipe::E0.bit();
@@ -120,7 +120,7 @@ pub(crate) struct Group {
     stores: bool,
 }
 
-hps_sim_core::save_values!(Group);
+hps_isa::save_values!(Group);
 
 impl Group {
     /// The group with one more instruction in this pipe; none if it may not join there.
@@ -164,7 +164,7 @@ impl Group {
 mod tests {
     use super::*;
     use crate::predict::tests::Random;
-    use hps_sim_core::isa::Isa;
+    use hps_isa::isa::Isa;
 
     fn traits(mnemonics: &[&str]) -> Vec<Traits> {
         let of = |m: &&str| {

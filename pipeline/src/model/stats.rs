@@ -1,7 +1,7 @@
 //! Counters of a timed run. Names are those under which the counters are reported.
 
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::{often, seldom};
+use hps_isa::inst::OpClass;
+use hps_isa::likely::{often, seldom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ macro_rules! counters {
     };
 }
 
-hps_sim_core::save_values!(CoreStats);
+hps_isa::save_values!(CoreStats);
 
 counters! {
     /// Counters of the core. `_cycles` count cycles, `_events` occurrences.

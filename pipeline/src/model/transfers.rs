@@ -1,6 +1,6 @@
 //! Control transfers, as fetch and commit tell them apart.
 
-use hps_sim_core::inst::OpClass;
+use hps_isa::inst::OpClass;
 
 use crate::predict::{BranchKind, Predicted};
 

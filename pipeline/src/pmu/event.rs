@@ -3,7 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use hps_sim_core::process::HardwareEvents;
+use hps_system::process::HardwareEvents;
 
 use crate::model::CoreStats;
 

@@ -16,7 +16,7 @@ pub(crate) use event::Readings;
 pub use event::{Event, UnknownEvent};
 pub(crate) use selected::{Selection, selected};
 
-use hps_sim_core::random::Random;
+use hps_isa::random::Random;
 use serde::{Deserialize, Serialize};
 
 /// A counter.
@@ -161,7 +161,7 @@ pub struct Pmu {
     counts_events: bool,
 }
 
-hps_sim_core::save_state! { Pmu { counters: each, counts_events: skip } }
+hps_isa::save_state! { Pmu { counters: each, counts_events: skip } }
 
 #[derive(Clone, Debug)]
 struct Counter {
@@ -176,7 +176,7 @@ struct Counter {
     lost: u64,
 }
 
-hps_sim_core::save_state! { Counter { config: same, random, start, seen, next, pending, lost } }
+hps_isa::save_state! { Counter { config: same, random, start, seen, next, pending, lost } }
 
 impl Pmu {
     /// The counters, whose numbers are those of the sources of interrupts.

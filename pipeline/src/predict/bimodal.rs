@@ -12,7 +12,7 @@ pub(super) struct Bimodal {
     bits: u32,
 }
 
-hps_sim_core::save_state! { Bimodal { counters, bits: skip } }
+hps_isa::save_state! { Bimodal { counters, bits: skip } }
 
 impl Bimodal {
     pub fn new(entries: u32) -> Self {

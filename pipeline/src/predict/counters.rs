@@ -14,7 +14,7 @@ pub(super) struct Counters {
     most: u8,
 }
 
-hps_sim_core::save_state! { Counters { values, last: skip, taken_from: skip, most: skip } }
+hps_isa::save_state! { Counters { values, last: skip, taken_from: skip, most: skip } }
 
 impl Counters {
     /// `entries` (a power of two) counters of `bits` bits.

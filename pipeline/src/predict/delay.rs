@@ -31,7 +31,7 @@ pub(super) struct Delay {
     tail: u32,
 }
 
-hps_sim_core::save_state! { Delay { slots, last: skip, mean, watching, queue, head, tail } }
+hps_isa::save_state! { Delay { slots, last: skip, mean, watching, queue, head, tail } }
 
 /// State of a slot: together and aligned, since warming needs all of it for each branch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +51,7 @@ struct Slot {
     in_flight: u8,
 }
 
-hps_sim_core::save_state! { Slot { times, history, next, cursor, in_flight } }
+hps_isa::save_state! { Slot { times, history, next, cursor, in_flight } }
 
 /// How late branches taught since [`Delay::watch`].
 #[derive(Clone, Debug)]

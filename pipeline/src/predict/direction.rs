@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 
-use hps_sim_core::state::{SaveState, Saved, StateError};
+use hps_isa::state::{SaveState, Saved, StateError};
 
 use super::bimodal::Bimodal;
 use super::gshare::Gshare;

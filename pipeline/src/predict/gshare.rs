@@ -14,7 +14,7 @@ pub(super) struct Gshare {
     history_bits: u32,
 }
 
-hps_sim_core::save_state! { Gshare { counters, index_bits: skip, history_bits: skip } }
+hps_isa::save_state! { Gshare { counters, index_bits: skip, history_bits: skip } }
 
 impl Gshare {
     pub fn new(config: &GshareConfig) -> Self {

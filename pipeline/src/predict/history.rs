@@ -1,6 +1,6 @@
 //! Global branch history: speculative, checkpointed at each branch, brought back by a squash.
 
-use hps_sim_core::likely::seldom;
+use hps_isa::likely::seldom;
 
 /// Most tagged tables of TAGE.
 pub(super) const MAX_TABLES: usize = 8;
@@ -24,7 +24,7 @@ pub(super) struct HistoryState {
     pub path: u32,
 }
 
-hps_sim_core::save_state! { HistoryState { global, position, path } }
+hps_isa::save_state! { HistoryState { global, position, path } }
 
 /// How one history of `length` bits is folded to `width` bits: bit `i` of the history (0 is the
 /// newest) goes to bit `i mod width`.
@@ -71,7 +71,7 @@ pub(super) struct History {
     ring: Box<[u64]>,
 }
 
-hps_sim_core::save_state! { History { state, folds, tables: skip, table_count: skip, ring } }
+hps_isa::save_state! { History { state, folds, tables: skip, table_count: skip, ring } }
 
 impl History {
     /// Histories without folded parts.

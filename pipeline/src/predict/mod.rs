@@ -91,7 +91,7 @@ pub struct Checkpoint {
     pub folded: FoldedBasis,
 }
 
-hps_sim_core::save_state! { Checkpoint { basis, ras, folded } }
+hps_isa::save_state! { Checkpoint { basis, ras, folded } }
 
 /// The state from which a branch was predicted, without folded histories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub struct Basis {
     tournament: TournamentPrediction,
 }
 
-hps_sim_core::save_state! { Basis { history, tournament } }
+hps_isa::save_state! { Basis { history, tournament } }
 
 /// The folded histories from which a branch was predicted, and what its predictor keeps of the prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub struct FoldedBasis {
     folds: Folds,
 }
 
-hps_sim_core::save_state! { FoldedBasis { memo, folds } }
+hps_isa::save_state! { FoldedBasis { memo, folds } }
 
 /// The places of a branch in the tables that its address alone selects, for callers that look up a branch more
 /// than once.
@@ -123,7 +123,7 @@ pub struct Site {
     pub local: u16,
 }
 
-hps_sim_core::save_state! { Site { target_set, target_tag, local } }
+hps_isa::save_state! { Site { target_set, target_tag, local } }
 
 impl Site {
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! State along the predicted path: histories and the return address stack of a hardware context.
 
-use hps_sim_core::likely::seldom;
+use hps_isa::likely::seldom;
 
 use super::direction::direction;
 use super::history::{Folds, History, HistoryState};
@@ -20,7 +20,7 @@ pub struct PredictedPath {
     is_special: bool,
 }
 
-hps_sim_core::save_state! { PredictedPath { history, ras, committed, is_special: skip } }
+hps_isa::save_state! { PredictedPath { history, ras, committed, is_special: skip } }
 
 /// Histories at one moment.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ struct Histories {
     folds: Folds,
 }
 
-hps_sim_core::save_state! { Histories { state, folds } }
+hps_isa::save_state! { Histories { state, folds } }
 
 impl PredictedPath {
     /// The beginning of a path, for a configuration that passed its check.

@@ -21,7 +21,7 @@ pub(super) struct Perceptron {
     threshold: i32,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Perceptron {
         weights, index_bits: skip, history_bits: skip, threshold: skip,
     }

@@ -13,7 +13,7 @@ pub(super) struct RasState {
     top: u16,
 }
 
-hps_sim_core::save_state! { RasState { top_value, pushes, top } }
+hps_isa::save_state! { RasState { top_value, pushes, top } }
 
 /// Return address stack. With no entries it never predicts.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Ras {
     pushes: u32,
 }
 
-hps_sim_core::save_state! { Ras { entries, top, repair: skip, log, pushes } }
+hps_isa::save_state! { Ras { entries, top, repair: skip, log, pushes } }
 
 impl Ras {
     pub fn new(entries: u32, repair: RasRepair) -> Self {

@@ -16,7 +16,7 @@ pub struct BranchTables {
     perfect: bool,
 }
 
-hps_sim_core::save_state! { BranchTables { direction, btb, indirect, perfect: skip } }
+hps_isa::save_state! { BranchTables { direction, btb, indirect, perfect: skip } }
 
 impl BranchTables {
     /// Untrained tables of a configuration that passed its check.

@@ -30,7 +30,7 @@ struct Entry {
     useful: u8,
 }
 
-hps_sim_core::save_state! { Entry { tag, ctr, useful } }
+hps_isa::save_state! { Entry { tag, ctr, useful } }
 
 impl Entry {
     fn taken(self) -> bool {
@@ -109,7 +109,7 @@ pub(super) struct Tage {
     random: u32,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Tage {
         base, entries, tables: skip, index_bits: skip, tag_mask: skip, use_alternative, trained,
         reset_interval: skip, random,

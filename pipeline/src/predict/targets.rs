@@ -2,7 +2,7 @@
 
 use super::counters::pc_index;
 use crate::config::{BtbConfig, IndirectConfig};
-use hps_sim_core::likely::often;
+use hps_isa::likely::often;
 
 const VALID: u32 = 1 << 31;
 
@@ -21,7 +21,7 @@ pub(super) struct Btb {
     absent: bool,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Btb {
         entries, last: skip, ways: skip, set_bits: skip, tag_mask: skip, absent: skip,
     }
@@ -33,7 +33,7 @@ struct Entry {
     tag: u32,
 }
 
-hps_sim_core::save_state! { Entry { target, tag } }
+hps_isa::save_state! { Entry { target, tag } }
 
 impl Btb {
     pub fn new(config: &BtbConfig) -> Self {
@@ -155,7 +155,7 @@ pub(super) struct TargetCache {
     tag_bits: u32,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     TargetCache {
         tags, targets, index_bits: skip, history_mask: skip, tag_bits: skip,
     }

@@ -7,7 +7,7 @@ use super::counters::{Counters, pc_index};
 use super::delay::Delay;
 use crate::config::TournamentConfig;
 use crate::contents::{Contents, Held, Selector};
-use hps_sim_core::likely::seldom;
+use hps_isa::likely::seldom;
 
 /// The tables. The global history is speculative; local histories move when a branch
 /// trains them, so they need no repair.
@@ -23,7 +23,7 @@ pub(super) struct Tournament {
     pub delay: Delay,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Tournament {
         local_index_bits: skip, local_history_bits: skip, local_mask: skip, local, global, chooser,
         delay,
@@ -38,7 +38,7 @@ pub(super) struct TournamentPrediction {
     pub local_history: u16,
 }
 
-hps_sim_core::save_state! { TournamentPrediction { taken, local_history } }
+hps_isa::save_state! { TournamentPrediction { taken, local_history } }
 
 impl Tournament {
     pub fn new(config: &TournamentConfig) -> Self {

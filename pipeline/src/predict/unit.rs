@@ -12,7 +12,7 @@ pub struct BranchUnit {
     pub(crate) path: PredictedPath,
 }
 
-hps_sim_core::save_state! { BranchUnit { tables, path } }
+hps_isa::save_state! { BranchUnit { tables, path } }
 
 impl BranchUnit {
     /// An untrained unit of a configuration that passed its check.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use hps_sim_core::editor::DecodeEditor;
+use hps_isa::editor::DecodeEditor;
 
 use super::SamplingPlan;
 use super::lane::{Lane, Unit};

@@ -1,11 +1,11 @@
 //! Where units are timed: a chip with a shadow of the program.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::hart::GuestCounters;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::hart::GuestCounters;
+use hps_isa::memory::MemoryError;
+use hps_isa::probe::NoProbe;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::memory::MemoryError;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::SamplingPlan;
 use crate::by_cycle::{Chip, Learned, Warm};

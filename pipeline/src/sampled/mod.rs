@@ -16,9 +16,9 @@ use crate::by_cycle::{WARM_EVENTS, Warm, WarmEdited, WarmEvents};
 use crate::config::MachineConfig;
 use crate::model::CpiStack;
 use crew::{Crew, Shift};
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_isa::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 use lane::{Lane, Start, Unit};
 pub use plan::{SamplingError, SamplingPlan};
 

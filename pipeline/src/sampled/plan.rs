@@ -1,7 +1,7 @@
 //! Where units of sampled timing lie, and how long they are.
 
-use hps_sim_core::memory::MemoryError;
-use hps_sim_core::random::Random;
+use hps_isa::memory::MemoryError;
+use hps_isa::random::Random;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Small programs in which the order of accesses in time differs most from program order.
 
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
 
 use crate::common::assemble::DATA;
 use crate::common::random::Random;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::riscv::asm::OperandHook;
-use hps_sim_core::{alpha, riscv};
+use hps_isa::isa::Isa;
+use hps_isa::riscv::asm::OperandHook;
+use hps_isa::{alpha, riscv};
+use hps_system::image::ProgramImage;
+use hps_system::process::{Process, ProcessConfig};
 
 /// Where the code lies; it is the entry.
 pub const CODE: u64 = 0x1_0000;

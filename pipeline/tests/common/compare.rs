@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::hart::Hart;
+use hps_isa::inst::{OpClass, reg};
+use hps_isa::memory::{Memory, PAGE_SIZE};
+use hps_isa::probe::{Probe, Retired};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, CoreStats, DrivenCore, PipelineProbe};
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{OpClass, reg};
 use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
-use hps_sim_core::memory::{Memory, PAGE_SIZE};
-use hps_sim_core::probe::{Probe, Retired};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 /// One retired instruction of the program, as both machines must see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +58,10 @@ impl Probe for Stream {
             self.steps.push(Step::of(event));
         }
     }
-    fn memory(&mut self, _: u64, _: &hps_sim_core::inst::Inst, _: u64) {
+    fn memory(&mut self, _: u64, _: &hps_isa::inst::Inst, _: u64) {
         self.references += 1;
     }
-    fn control(&mut self, _: u64, _: &hps_sim_core::inst::Inst, _: u64, _: bool) {
+    fn control(&mut self, _: u64, _: &hps_isa::inst::Inst, _: u64, _: bool) {
         self.transfers += 1;
     }
 }

@@ -8,16 +8,16 @@ pub mod random;
 
 use std::sync::Arc;
 
+use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::isa::Isa;
+use hps_isa::probe::Probe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Chip, CoreStats, CpiStack, PipelineProbe, StageRecord, StagesProbe};
 use hps_pipeline::memsys::MemoryStats;
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::Output;
-use hps_sim_core::probe::Probe;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 use hps_workloads::{Size, Workload};
 
 pub use assemble::Program;

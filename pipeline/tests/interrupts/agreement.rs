@@ -1,12 +1,12 @@
 //! The instruction-driven core takes interrupts where the cycle-driven one takes them, which is its
 //! oracle.
 
+use hps_isa::editor::{Interruptible, NoEditor};
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::Predictor;
 use hps_pipeline::core::{Chip, DrivenCore};
 use hps_pipeline::pmu::{CounterConfig, Event};
-use hps_sim_core::editor::{Interruptible, NoEditor};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::probe::NoProbe;
 
 use super::{Code, EMPTY, costs};
 use crate::common::random::Mix;

@@ -1,14 +1,14 @@
 //! Cost of an interrupt, and the boundary at which it is taken, against the records of every instruction.
 
+use hps_isa::inst::Op;
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::{MachineConfig, Scheduling, Stages};
 use hps_pipeline::core::{StageRecord, StagesProbe};
 use hps_pipeline::interrupts::Taken;
 use hps_pipeline::pmu::{CounterConfig, Event};
-use hps_sim_core::inst::Op;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::{Code, EMPTY, costs, records};
 use crate::common::random::Mix;
@@ -144,7 +144,7 @@ fn takes_one_cycle(config: &MachineConfig) -> bool {
 
 /// Whether an instruction executes when it is dispatched, with nothing else in flight.
 fn is_alone(record: &StageRecord) -> bool {
-    use hps_sim_core::inst::OpClass;
+    use hps_isa::inst::OpClass;
     matches!(
         record.inst.class,
         OpClass::Syscall | OpClass::Csr | OpClass::FenceI

@@ -1,14 +1,14 @@
 //! Sources of interrupts: which overflow is taken when, what waits, what is lost, what handlers read.
 
+use hps_isa::editor::{Interruptible, NoEditor};
+use hps_isa::inst::{OpClass, reg};
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore, StagesProbe};
 use hps_pipeline::interrupts::Taken;
 use hps_pipeline::pmu::{CounterConfig, Event};
-use hps_sim_core::editor::{Interruptible, NoEditor};
-use hps_sim_core::inst::{OpClass, reg};
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
 
 use super::{Code, EMPTY, costs, records};
 use crate::common::random::Mix;

@@ -1,11 +1,12 @@
 //! The program does not see interrupts: its output and its state are those of the functional machine.
 
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::PAGE_SIZE;
+use hps_isa::probe::NoProbe;
 use hps_pipeline::pmu::CounterConfig;
-use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::memory::PAGE_SIZE;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, layout};
+use hps_system::process::Process;
 
 use super::{Code, EMPTY, costs as interrupt_costs, records};
 use crate::common::compare::{ALL_REGISTERS, Outcome, PROGRAM_REGISTERS, Stream, counts};
@@ -48,7 +49,7 @@ fn random_programs_compute_the_same() {
             let stop = core.run(LIMIT);
             taken += core.interrupts().expect("attached").log().len();
             for r in PROGRAM_REGISTERS {
-                let of = |hart: &hps_sim_core::hart::Hart| hart.r[usize::from(r)];
+                let of = |hart: &hps_isa::hart::Hart| hart.r[usize::from(r)];
                 assert_eq!(
                     of(&core.process().thread.hart),
                     of(&expected.hart),
@@ -149,7 +150,7 @@ fn productions_count_the_same() {
             let stop = core.run(LIMIT);
             assert_eq!(stop, expected.stop, "{what}");
             for r in ALL_REGISTERS {
-                let of = |hart: &hps_sim_core::hart::Hart| hart.r[usize::from(r)];
+                let of = |hart: &hps_isa::hart::Hart| hart.r[usize::from(r)];
                 assert_eq!(
                     of(&core.process().thread.hart),
                     of(&expected.hart),

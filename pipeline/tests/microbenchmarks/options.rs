@@ -1,11 +1,11 @@
 //! Keys that other machines need and no preset of this pipeline's own has: a program each, whose cycles say that the key does
 //! what it promises.
 
+use hps_isa::inst::OpClass;
 use hps_pipeline::config::{
     AddressGeneration, GshareConfig, HistoryUpdate, MachineConfig, Predictor, PrefetchInstructions,
 };
 use hps_pipeline::core::{DrivenCore, NotDriven, StageRecord};
-use hps_sim_core::inst::OpClass;
 
 use super::{PRESETS, l1_cycles, steady, warm_loop};
 use crate::common::{Run, issues, machine, repeat, steps};

@@ -1,8 +1,8 @@
 //! Features of the Alpha presets beside the others: issue queues by kind, latencies of single operations, longer loads
 //! into floating-point registers.
 
+use hps_isa::inst::OpClass;
 use hps_pipeline::core::StageRecord;
-use hps_sim_core::inst::OpClass;
 
 use super::{l1_cycles, steady, warm_loop};
 use crate::common::random::{self, Mix};

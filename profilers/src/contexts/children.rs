@@ -37,7 +37,7 @@ pub(super) struct Children {
     used: usize,
 }
 
-hps_sim_core::save_state! { Children { links, places, used } }
+hps_isa::save_state! { Children { links, places, used } }
 
 impl Children {
     /// The children of the root of a tree without other nodes.

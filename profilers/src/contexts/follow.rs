@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::stack::{Frame, Kind, NOWHERE, Stack};
 use super::{ContextTree, Entered, NodeId};
-use hps_sim_core::process::layout;
+use hps_isa::layout;
 use serde::{Deserialize, Serialize};
 
 /// Stacks that are kept while they do not run.
@@ -21,7 +21,7 @@ pub(super) struct Parked {
     pub switches: u64,
 }
 
-hps_sim_core::save_values!(Parked);
+hps_isa::save_values!(Parked);
 
 impl Parked {
     /// The stack whose memory a stack pointer would lie in.

@@ -3,7 +3,7 @@
 //! The context of a native frame that belongs to the loop of an interpreter has below it a context for each interpreted
 //! function that the loop has open, the innermost at its line. A turn of the interpreter replaces these.
 
-use hps_sim_core::interpreted::{Names, PathId, Turn};
+use hps_system::interpreted::{Names, PathId, Turn};
 
 use super::{ContextTree, Entered, NodeId};
 use crate::beat::Turned;

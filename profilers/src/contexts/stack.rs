@@ -66,7 +66,7 @@ pub(super) struct Stack {
     pub began: u64,
 }
 
-hps_sim_core::save_values!(Stack);
+hps_isa::save_values!(Stack);
 
 impl Stack {
     /// A stack without frames, for what begins at this stack pointer.

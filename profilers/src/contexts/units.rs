@@ -3,8 +3,8 @@
 //! Nearly all contexts run the code of one function: a context has one number for the code that took units in it first.
 //! Units of other code are in a table.
 
-use hps_sim_core::process::layout;
-use hps_sim_core::symbols::CodeWatch;
+use hps_isa::layout;
+use hps_system::symbols::CodeWatch;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub(crate) struct Place {
     pub code: Code,
 }
 
-hps_sim_core::save_values!(Place);
+hps_isa::save_values!(Place);
 
 /// The code of each address.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ struct Codes {
     known: FxHashMap<u64, Code>,
 }
 
-hps_sim_core::save_state! { Codes { functions: skip, watch: skip, addresses, known } }
+hps_isa::save_state! { Codes { functions: skip, watch: skip, addresses, known } }
 
 impl Codes {
     /// The code that an address belongs to.
@@ -117,7 +117,7 @@ pub(crate) struct UnitCounter {
     others: FxHashMap<Place, u64>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     UnitCounter {
         codes, place, pending, pending_commits, of_node, commits, others,
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use hps_pipeline::core::{EventSet, Origin};
-use hps_sim_core::interpreted::Interpreted;
+use hps_system::interpreted::Interpreted;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

@@ -41,7 +41,7 @@ pub struct DispatchTag {
     waits: Option<u64>,
 }
 
-hps_sim_core::save_state! { DispatchTag { waits } }
+hps_isa::save_state! { DispatchTag { waits } }
 
 impl DispatchTag {
     /// The squash that took the instruction back that was tagged.

@@ -6,8 +6,8 @@
 //!
 //! Assumed: the interrupt is recognized `skid` cycles behind the sample's cycle.
 
+use hps_isa::ids::DisePc;
 use hps_pipeline::core::{Commit, Origin};
-use hps_sim_core::ids::DisePc;
 use serde::{Deserialize, Serialize};
 
 use super::{Moment, Policy};
@@ -45,7 +45,7 @@ pub struct Interrupt {
     pending: Vec<Pending>,
 }
 
-hps_sim_core::save_state! { Interrupt { name: skip, skid_cycles: skip, pending } }
+hps_isa::save_state! { Interrupt { name: skip, skid_cycles: skip, pending } }
 
 /// A sample whose instruction has not committed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -55,7 +55,7 @@ pub struct BranchRecords {
     pub ranges: FxHashMap<(u64, u64), (u64, u64)>,
 }
 
-hps_sim_core::save_state! { BranchRecords { edges, ranges } }
+hps_isa::save_state! { BranchRecords { edges, ranges } }
 
 /// Keeps the last taken branches; a sample reads them all.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub struct Lbr {
     records: BranchRecords,
 }
 
-hps_sim_core::save_state! { Lbr { entries: skip, ring, oldest, records } }
+hps_isa::save_state! { Lbr { entries: skip, ring, oldest, records } }
 
 impl Lbr {
     /// A ring of `entries` records, at least two.

@@ -26,7 +26,7 @@ pub const LCI: Profiler = Profiler {
 #[derive(Clone, Debug, Default)]
 pub struct LastCommitted;
 
-hps_sim_core::save_state! { LastCommitted {} }
+hps_isa::save_state! { LastCommitted {} }
 
 impl Policy for LastCommitted {
     fn name(&self) -> &'static str {

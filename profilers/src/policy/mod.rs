@@ -14,8 +14,8 @@ pub(crate) mod spe;
 pub(crate) mod timed_pebs;
 pub(crate) mod tip;
 
+use hps_isa::state::SaveState;
 use hps_pipeline::core::Stretch;
-use hps_sim_core::state::SaveState;
 
 pub use dispatch::DispatchTag;
 pub use interrupt::Interrupt;

@@ -38,7 +38,7 @@ pub const NCI_ILP: Profiler = Profiler {
 #[derive(Clone, Debug, Default)]
 pub struct NextCommitting;
 
-hps_sim_core::save_state! { NextCommitting {} }
+hps_isa::save_state! { NextCommitting {} }
 
 impl Policy for NextCommitting {
     fn name(&self) -> &'static str {
@@ -55,7 +55,7 @@ impl Policy for NextCommitting {
 #[derive(Clone, Debug, Default)]
 pub struct NextGroup;
 
-hps_sim_core::save_state! { NextGroup {} }
+hps_isa::save_state! { NextGroup {} }
 
 impl Policy for NextGroup {
     fn name(&self) -> &'static str {

@@ -47,7 +47,7 @@ pub struct Pebs {
     armed: Vec<u64>,
 }
 
-hps_sim_core::save_state! { Pebs { name: skip, armed } }
+hps_isa::save_state! { Pebs { name: skip, armed } }
 
 impl Pebs {
     /// Under the name that its period gives it.

@@ -30,7 +30,7 @@ pub struct Software {
     recognized: Vec<u64>,
 }
 
-hps_sim_core::save_state! { Software { skid_cycles: skip, recognized } }
+hps_isa::save_state! { Software { skid_cycles: skip, recognized } }
 
 impl Software {
     /// A profiler with `skid_cycles` cycles from the sample to the recognition of its interrupt.

@@ -48,7 +48,7 @@ pub struct OperationTag {
     waits: Option<u64>,
 }
 
-hps_sim_core::save_state! { OperationTag { by_latency: skip, waits } }
+hps_isa::save_state! { OperationTag { by_latency: skip, waits } }
 
 impl OperationTag {
     /// Each record counts once, or as many times as its latency has cycles.

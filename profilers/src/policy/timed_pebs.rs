@@ -34,7 +34,7 @@ pub struct TimedPebs {
     armed: Vec<u64>,
 }
 
-hps_sim_core::save_state! { TimedPebs { armed } }
+hps_isa::save_state! { TimedPebs { armed } }
 
 impl Policy for TimedPebs {
     fn name(&self) -> &'static str {

@@ -57,7 +57,7 @@ fn sample(moment: &Moment<'_>, credits: &mut Credits, seen: impl Fn(EventSet) ->
 #[derive(Clone, Debug, Default)]
 pub struct Tip;
 
-hps_sim_core::save_state! { Tip {} }
+hps_isa::save_state! { Tip {} }
 
 impl Policy for Tip {
     fn name(&self) -> &'static str {
@@ -74,7 +74,7 @@ impl Policy for Tip {
 #[derive(Clone, Debug, Default)]
 pub struct Tea;
 
-hps_sim_core::save_state! { Tea {} }
+hps_isa::save_state! { Tea {} }
 
 impl Policy for Tea {
     fn name(&self) -> &'static str {

@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use hps_sim_core::memory::PAGE_SIZE;
-use hps_sim_core::process::layout;
-use hps_sim_core::symbols::{CodeWatch, Symbols};
+use hps_isa::layout;
+use hps_isa::memory::PAGE_SIZE;
+use hps_system::symbols::{CodeWatch, Symbols};
 
 use super::{InstructionTime, Stack};
 use crate::contexts::{Entered, NodeId};

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use hps_sim_core::interpreted::Place;
+use hps_system::interpreted::Place;
 
 use crate::contexts::{Entered, NodeId};
 use crate::oracle::ExactProfile;
@@ -10,7 +10,7 @@ use crate::oracle::ExactProfile;
 /// The cycles of an interpreted function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterpretedTime {
-    /// Place of the function in [`Names::functions`](hps_sim_core::interpreted::Names::functions).
+    /// Place of the function in [`Names::functions`](hps_system::interpreted::Names::functions).
     pub function: u32,
     /// How often it was entered. A generator is entered each time it goes on.
     pub calls: u64,

@@ -4,7 +4,7 @@
 use hps_profile::{
     Block, Context, Cycles, EventStack, Function, Instruction, Line, Profile, TimeSlice,
 };
-use hps_sim_core::symbols::Symbols;
+use hps_system::symbols::Symbols;
 use rustc_hash::FxHashMap;
 
 use super::{Depth, FunctionMap, InstructionTime};

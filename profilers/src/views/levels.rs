@@ -2,7 +2,7 @@
 //! the same keys, so that they can be compared at each.
 
 use hps_profile::{Profile, error_without_cut};
-use hps_sim_core::symbols::Symbols;
+use hps_system::symbols::Symbols;
 use rustc_hash::FxHashMap;
 
 use super::FunctionMap;

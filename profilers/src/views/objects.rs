@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hps_sim_core::symbols::Symbols;
+use hps_system::symbols::Symbols;
 
 use super::{FunctionMap, InstructionTime, Stack};
 

@@ -8,9 +8,9 @@ use hps_profile::symbolized::{
     Builder, Column, DEEPER, Frame, Function, FunctionId, Header, LocationId, Marker, Module,
     Series, SymbolizedProfile, Thread, ThreadId,
 };
-use hps_sim_core::image::SourceFrame;
-use hps_sim_core::interpreted;
-use hps_sim_core::symbols::Symbols;
+use hps_system::image::SourceFrame;
+use hps_system::interpreted;
+use hps_system::symbols::Symbols;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Depth, FunctionMap};

@@ -4,8 +4,8 @@
 use std::sync::atomic::Ordering;
 
 use hps_shadow::policy::{Action, CompiledPolicy};
-use hps_sim_core::os::calls::Call;
-use hps_sim_core::os::gate::{Asked, DescriptorKind};
+use hps_system::os::calls::Call;
+use hps_system::os::gate::{Asked, DescriptorKind};
 
 use crate::layout::{CALLS, Header};
 

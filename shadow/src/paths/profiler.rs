@@ -3,7 +3,7 @@
 use super::transfers::{Arrival, Kind, Resumed, Transfers};
 use super::{LongPath, MOST_SEGMENTS, Path, Paths};
 use crate::graphs::{Cut, Graphs, NOWHERE, Stretch};
-use hps_sim_core::inst::Inst;
+use hps_isa::inst::Inst;
 
 /// Frames that are kept. The oldest ones are forgotten: their paths are not counted when control comes back.
 const MOST_FRAMES: usize = 4096;

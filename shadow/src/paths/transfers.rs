@@ -1,6 +1,6 @@
 //! Effect of each transfer of control on paths, found out once, at its first execution.
 
-use hps_sim_core::inst::{Inst, OpClass};
+use hps_isa::inst::{Inst, OpClass};
 use rustc_hash::FxHashMap;
 
 use crate::graphs::{Graphs, NOWHERE, Stretch};

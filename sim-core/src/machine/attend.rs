@@ -1,11 +1,12 @@
 //! Work of the operating system between two instructions: turns of threads, timers.
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::ids::DisePc;
+use hps_isa::probe::Probe;
+use hps_system::process::Then;
+
 use super::Machine;
-use crate::editor::DecodeEditor;
-use crate::ids::DisePc;
 use crate::machine::Stop;
-use crate::probe::Probe;
-use crate::process::Then;
 
 impl<E: DecodeEditor> Machine<E> {
     /// Lets the operating system do what is due before the next instruction of the program: afterwards the thread that

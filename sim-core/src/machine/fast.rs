@@ -1,14 +1,15 @@
 //! The fast loop: threaded code, and the instructions that its handlers leave to the machine.
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::exec::{self, Outcome};
+use hps_isa::ids::DisePc;
+use hps_isa::inst::OpClass;
+use hps_isa::probe::Probe;
+use hps_isa::threaded::{self, From};
+use hps_isa::trap::TrapCause;
+use hps_system::process::{Process, Thread};
+
 use super::{Event, Machine, functional_counters, report};
-use crate::editor::DecodeEditor;
-use crate::exec::{self, Outcome};
-use crate::ids::DisePc;
-use crate::inst::OpClass;
-use crate::probe::Probe;
-use crate::process::{Process, Thread};
-use crate::threaded::{self, From};
-use crate::trap::TrapCause;
 
 /// End of a run of threaded code.
 pub(super) enum Burnt {

@@ -1,19 +1,20 @@
 //! Machines that go on where another one is, in memory that both share until one of them writes.
 
+use hps_isa::code::CodeCache;
+use hps_isa::memory::MemoryError;
+use hps_system::process::Process;
+
 use super::{Machine, RetiredCounts, functional_counters};
-use crate::code::CodeCache;
-use crate::memory::MemoryError;
-use crate::process::Process;
 
 /// A machine that can begin again and again where its parent is at that time, in a run without effects on the host
-/// (see [`Linux::forked`](crate::os::Linux::forked)).
+/// (see [`Linux::forked`](hps_system::os::Linux::forked)).
 ///
 /// A fork keeps its memory between two beginnings. Of the parent's pages it copies those that one of the two has
 /// written since: the others are equal already. The parent pays nothing while no fork is used: it notes its dirty pages
 /// anyway.
 ///
 /// The owner of forks of a machine takes the list of the machine's dirty pages at every fork, tells all forks of it
-/// ([`Fork::note`]) and starts a new one ([`Memory::clear_dirty`](crate::memory::Memory::clear_dirty)). The length of
+/// ([`Fork::note`]) and starts a new one ([`Memory::clear_dirty`](hps_isa::memory::Memory::clear_dirty)). The length of
 /// the list is, at any time, the number of pages that the parent has written since its last fork: of page faults that
 /// an operating system takes which shares pages until they are written.
 pub struct Fork {

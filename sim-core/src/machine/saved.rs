@@ -1,15 +1,16 @@
 //! The functional machine in checkpoints.
 
+use hps_isa::editor::DecodeEditor;
+use hps_isa::state::{StateError, from_bytes, to_bytes};
+
 use super::{Machine, RetiredCounts};
-use crate::editor::DecodeEditor;
-use crate::state::{StateError, from_bytes, to_bytes};
 
 /// Name of the state of a machine.
 const KIND: &str = "a functional machine";
 
-crate::save_state! { RetiredCounts { program, inserted, handler } }
+hps_isa::save_state! { RetiredCounts { program, inserted, handler } }
 
-crate::save_state! {
+hps_isa::save_state! {
     impl[E: DecodeEditor] Machine<E> {
         process: skip, editor: skip, retired, code, threaded: skip, later: skip, spaces, link, seq,
     }

@@ -1,11 +1,12 @@
 //! Code of several processes: each keeps what was decoded and translated of it while others run.
 
+use hps_isa::code::CodeCache;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::isa::Isa;
+use hps_isa::state::{SaveState, Saved, StateError, save_value};
+use hps_isa::threaded::Threaded;
+
 use super::Machine;
-use crate::code::CodeCache;
-use crate::editor::DecodeEditor;
-use crate::isa::Isa;
-use crate::state::{SaveState, Saved, StateError, save_value};
-use crate::threaded::Threaded;
 
 /// Decoded code of processes that do not run, those that ran last first.
 #[derive(Default)]
@@ -29,7 +30,7 @@ impl SaveState for Spaces {
         let kept = spaces.into_iter().map(|(space, isa)| {
             let mut code = CodeCache::new(isa);
             code.restore_from(from)?;
-            Ok((space, code, Threaded::new()))
+            Ok((space, code, Threaded::default()))
         });
         *self = Spaces {
             now,

@@ -1,17 +1,18 @@
 //! The loop over compiled code, and over threaded code where nothing is compiled.
 
+use hps_isa::code::CodeCache;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::exec::{self, Outcome};
+use hps_isa::inst::{Inst, OpClass};
+use hps_isa::memory::Memory;
+use hps_isa::probe::NoProbe;
+use hps_isa::threaded::{self, From, Threaded};
+use hps_isa::translator::{Code, Translator};
+use hps_isa::trap::TrapCause;
+use hps_system::process::{Process, Thread};
+
 use super::fast::Burnt;
 use super::{Event, Machine, functional_counters};
-use crate::code::CodeCache;
-use crate::editor::DecodeEditor;
-use crate::exec::{self, Outcome};
-use crate::inst::{Inst, OpClass};
-use crate::memory::Memory;
-use crate::probe::NoProbe;
-use crate::process::{Process, Thread};
-use crate::threaded::{self, From, Threaded};
-use crate::translator::{Code, Translator};
-use crate::trap::TrapCause;
 
 /// The most instructions that compiled code executes in one go: more than any run between two looks at the clock.
 const MOST_FUEL: u64 = 1 << 40;

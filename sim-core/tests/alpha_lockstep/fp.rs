@@ -29,9 +29,9 @@ use std::collections::BTreeMap;
 
 use differences::Difference;
 use generate::{Block, Set};
-use hps_sim_core::alpha::{disassemble, fpcr};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, reg};
+use hps_isa::alpha::{disassemble, fpcr};
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, reg};
 use qemu::Effect;
 
 /// Runs of each block, each on a set of its own.

@@ -4,10 +4,10 @@
 //! `STORES`, so that the lower part keeps its special values, and below `DUMP`. Branches and jumps go
 //! forward, over a few items.
 
-use hps_sim_core::alpha::{decode, encode};
-use hps_sim_core::format::{AlphaOperand, Format, Operand};
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
+use hps_isa::alpha::{decode, encode};
+use hps_isa::format::{AlphaOperand, Format, Operand};
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::isa::Isa;
 
 use super::image::{V0, bytes, literal, load, operation, register, wruniq};
 use crate::lockstep_support::image::{Block, DUMP};

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use hps_sim_core::alpha::encode;
-use hps_sim_core::inst::{Inst, Op, reg};
+use hps_isa::alpha::encode;
+use hps_isa::inst::{Inst, Op, reg};
 
 use crate::lockstep_support::image::{BASE, Block, DUMP, Layout, RECORD};
 

@@ -24,11 +24,11 @@ use crate::lockstep_support::image::{Block, Layout, build};
 use crate::lockstep_support::machines::{qemu, run_to_fault};
 use crate::lockstep_support::random::Random;
 use crate::lockstep_support::{Calls, Target, check};
-use hps_sim_core::alpha::{fpcr, register_name};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::Op;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::trap::TrapCause;
+use hps_isa::alpha::{fpcr, register_name};
+use hps_isa::hart::Hart;
+use hps_isa::inst::Op;
+use hps_isa::isa::Isa;
+use hps_isa::trap::TrapCause;
 
 const BLOCKS: u64 = 120;
 const INSTRUCTIONS: u64 = 6_000_000;

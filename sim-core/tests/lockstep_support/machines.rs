@@ -4,15 +4,15 @@ use std::io::Write;
 use std::process::{Command, Output as Finished, Stdio};
 use std::sync::Arc;
 
-use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::exec::{Outcome, execute};
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::inst::Inst;
+use hps_isa::bus::{Bus, MemFault};
+use hps_isa::exec::{Outcome, execute};
+use hps_isa::inst::Inst;
+use hps_isa::probe::NoProbe;
+use hps_isa::trap::TrapCause;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::Output;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::trap::TrapCause;
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::process::{Process, ProcessConfig};
 
 use super::Target;
 use super::image::{BASE, Image, elf};

@@ -13,8 +13,8 @@ pub mod random;
 
 use std::ops::Range;
 
-use hps_sim_core::hart::Hart;
-use hps_sim_core::isa::Isa;
+use hps_isa::hart::Hart;
+use hps_isa::isa::Isa;
 
 use self::compare::{first_difference, report};
 use self::image::{Block, Layout};

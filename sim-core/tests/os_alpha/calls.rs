@@ -1,9 +1,10 @@
 //! Conventions, pages, files, limits, time, system information.
 
-use hps_sim_core::alpha::fpcr;
-use hps_sim_core::inst::reg;
-use hps_sim_core::os::{EPOCH_SECONDS, SyscallResult};
-use hps_sim_core::process::{ProcessConfig, layout};
+use hps_isa::alpha::fpcr;
+use hps_isa::inst::reg;
+use hps_isa::layout;
+use hps_system::os::{EPOCH_SECONDS, SyscallResult};
+use hps_system::process::ProcessConfig;
 
 use super::{EINVAL, ENOSYS, NO_FD, PID, guest, guest_with};
 use crate::os_support::alpha::*;

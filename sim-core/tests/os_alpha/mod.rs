@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::loader_support::Elf;
 use crate::os_support::Guest;
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::process::{Process, ProcessConfig};
 
 const PID: u64 = 1000;
 const NO_FD: u64 = u64::MAX;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::os::{EPOCH_SECONDS, SyscallResult};
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::ProgramImage;
+use hps_system::os::{EPOCH_SECONDS, SyscallResult};
+use hps_system::process::{Process, ProcessConfig};
 
 use super::ENOSYS;
 use crate::loader_support::ecoff::Ecoff;

@@ -1,12 +1,12 @@
 //! Signal frames, masks, faults, the control word of floating point.
 
-use hps_sim_core::alpha::fpcr;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::os::{SyscallResult, exit_code_of_fault};
-use hps_sim_core::process::layout;
-use hps_sim_core::trap::{Trap, TrapCause};
+use hps_isa::alpha::fpcr;
+use hps_isa::hart::Hart;
+use hps_isa::inst::reg;
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::trap::{Trap, TrapCause};
+use hps_system::os::{SyscallResult, exit_code_of_fault};
 
 use super::{EINVAL, NO_FD, PID, guest};
 use crate::os_support::alpha::*;

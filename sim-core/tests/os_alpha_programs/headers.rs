@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hps_sim_core::hart::Hart;
-use hps_sim_core::os::Signal;
-use hps_sim_core::os::abi::{
+use hps_isa::hart::Hart;
+use hps_system::os::Signal;
+use hps_system::os::abi::{
     Abi, FcntlCommand, FileStat, FsStat, IoctlRequest, OpenFlags, Resource, StatFormat,
 };
-use hps_sim_core::os::abi_alpha::LINUX;
-use hps_sim_core::os::errno::Errno;
+use hps_system::os::abi_alpha::LINUX;
+use hps_system::os::errno::Errno;
 
 use super::{compile, qemu, source, tool};
 
@@ -48,7 +48,7 @@ fn structures(facts: &Facts) {
         rdev: 5,
         size_bytes: 12345,
         time_seconds: 77,
-        owner: hps_sim_core::os::Owner::default(),
+        owner: hps_system::os::Owner::default(),
     };
     for (name, format) in [("stat", StatFormat::Native), ("stat64", StatFormat::Large)] {
         let bytes = LINUX.stat(&sample, format);

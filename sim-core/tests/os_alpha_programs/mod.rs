@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Machine;
-use hps_sim_core::os::{OsInterface, Output, Stdin};
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::{OsInterface, Output, Stdin};
+use hps_system::process::{Process, ProcessConfig};
 
 const ARGUMENTS: [&str; 2] = ["first", "second argument"];
 const INPUT: &[u8] = b"one line\nand another\n";

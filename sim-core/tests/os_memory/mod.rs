@@ -3,8 +3,9 @@
 mod shared;
 
 use crate::os_support::*;
-use hps_sim_core::memory::Perm;
-use hps_sim_core::process::{ProcessConfig, layout};
+use hps_isa::layout;
+use hps_isa::memory::Perm;
+use hps_system::process::ProcessConfig;
 
 const BRK: u64 = 214;
 const MUNMAP: u64 = 215;

@@ -1,9 +1,9 @@
 //! Shared mappings of files that are written: memory, file and other mappings agree behind each call.
 
 use crate::os_support::*;
-use hps_sim_core::bus::Bus as _;
-use hps_sim_core::image::Isa;
-use hps_sim_core::process::ProcessConfig;
+use hps_isa::bus::Bus as _;
+use hps_system::image::Isa;
+use hps_system::process::ProcessConfig;
 
 const O_RDWR: u64 = 2;
 const SHARED: u64 = 1;
@@ -156,7 +156,7 @@ fn pages_written_back_count_as_output() {
     };
     let at = s.map(READ_WRITE, SHARED, 0, page);
     let mut calls = 0;
-    while s.guest.raw(172, &[]) == hps_sim_core::os::SyscallResult::Continue {
+    while s.guest.raw(172, &[]) == hps_system::os::SyscallResult::Continue {
         s.guest.put(at, &[calls]);
         calls += 1;
     }

@@ -1,8 +1,8 @@
 //! Guests of Alpha: generic numbers, flags and errors to those of Linux on Alpha and back, and native
 //! calls.
 
-use hps_sim_core::hart::Hart;
-use hps_sim_core::os::SyscallResult;
+use hps_isa::hart::Hart;
+use hps_system::os::SyscallResult;
 
 use super::Guest;
 

@@ -9,9 +9,9 @@ pub(crate) use crate::loader_support;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::os::SyscallResult;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::SyscallResult;
+use hps_system::process::{Process, ProcessConfig};
 
 /// Memory for arguments and results: the data segment of the test program.
 pub const BUFFER: u64 = 0x12800;

@@ -4,10 +4,10 @@
 //! atomics only above `STORES`, so that the lower part keeps its special values, and below
 //! `DUMP`. Branches and jumps go forward, over a few items.
 
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::ops::{Format, Operand};
-use hps_sim_core::riscv::decode;
+use hps_isa::inst::{Inst, Op, OpClass, reg};
+use hps_isa::isa::Isa;
+use hps_isa::ops::{Format, Operand};
+use hps_isa::riscv::decode;
 
 use super::image::{addi, operation, word};
 use crate::lockstep_support::image::{Block, DUMP};

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use hps_sim_core::inst::{Inst, Op};
-use hps_sim_core::riscv::asm::{NoHook, assemble};
-use hps_sim_core::riscv::encode;
+use hps_isa::inst::{Inst, Op};
+use hps_isa::riscv::asm::{NoHook, assemble};
+use hps_isa::riscv::encode;
 
 use crate::lockstep_support::image::{BASE, Block, DUMP, Layout, RECORD};
 

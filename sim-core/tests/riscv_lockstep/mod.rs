@@ -15,8 +15,8 @@ use std::ops::Range;
 use crate::lockstep_support::image::{Block, Layout};
 use crate::lockstep_support::random::Random;
 use crate::lockstep_support::{Calls, Target, check};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::riscv::register_name;
+use hps_isa::isa::Isa;
+use hps_isa::riscv::register_name;
 
 const BLOCKS: u64 = 200;
 const INSTRUCTIONS: u64 = 10_000_000;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use hps_sim_core::alpha::asm::{NoHook, assemble};
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::inst::Op;
-use hps_sim_core::isa::Isa;
+use hps_isa::alpha::asm::{NoHook, assemble};
+use hps_isa::inst::Op;
+use hps_isa::isa::Isa;
+use hps_isa::ops::Format;
+use hps_isa::trap::TrapCause;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::ops::Format;
-use hps_sim_core::trap::TrapCause;
+use hps_system::image::ProgramImage;
 
 use super::pair::{self, CODE, DATA, Pair};
 

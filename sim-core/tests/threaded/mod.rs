@@ -4,12 +4,12 @@ mod alpha;
 mod pair;
 mod programs;
 
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
+use hps_isa::riscv::asm::{NoHook, assemble};
+use hps_isa::riscv::encode;
+use hps_isa::trap::TrapCause;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::riscv::asm::{NoHook, assemble};
-use hps_sim_core::riscv::encode;
-use hps_sim_core::trap::TrapCause;
+use hps_system::image::ProgramImage;
 use pair::{CODE, DATA, Pair};
 use std::sync::Arc;
 

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
+use hps_isa::probe::NoProbe;
+use hps_isa::riscv::asm::OperandHook;
+use hps_isa::{alpha, riscv};
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::riscv::asm::OperandHook;
-use hps_sim_core::{alpha, riscv};
+use hps_system::image::ProgramImage;
+use hps_system::process::{Process, ProcessConfig};
 
 use crate::loader_support::{Elf, Load, R, W, X};
 

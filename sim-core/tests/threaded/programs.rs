@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::inst::Inst;
-use hps_sim_core::isa::Isa;
+use hps_isa::inst::Inst;
+use hps_isa::isa::Isa;
+use hps_isa::probe::{NoProbe, Probe};
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::{NoProbe, Probe};
+use hps_system::image::ProgramImage;
 
 use super::pair::{Pair, machine};
 

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use hps_lab::counted::CountedLoop;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::Workload;
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -210,7 +210,7 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
 }
 
 fn read(path: &Path) -> anyhow::Result<Counts> {
-    let text = hps_sim_core::host::read_text(path)
+    let text = hps_system::host::read_text(path)
         .with_context(|| format!("{}: cannot be read", path.display()))?;
     serde_json::from_str(&text).with_context(|| {
         format!(

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use hps_experiments::Interval;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::Workload;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -13,7 +13,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, CoreStats};
 use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::GridProbe;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::{Size, Workload};
 
 use crate::host;

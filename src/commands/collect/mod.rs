@@ -13,8 +13,8 @@ use hps_profile::{
     Accuracy, Events, Fraction, Profile, ProfileDocument, ProfileFile, ProfileHeader, ProfileKey,
     ProfileKind, Unit, accuracy,
 };
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::os::Output;
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};

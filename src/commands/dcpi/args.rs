@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use hps_dcpi::collect::Follow;
 use hps_dcpi::samples::{Event, Range};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::examples;
 use crate::cli::groups::JsonArgs;

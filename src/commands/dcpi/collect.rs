@@ -6,14 +6,14 @@ use hps_dcpi::collect::{
 };
 use hps_dcpi::database::{Database, Header};
 use hps_dcpi::samples::Event;
+use hps_isa::editor::NoEditor;
 use hps_lab::{ChipLoop, Files, Lab, Timed};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::EitherCore;
 use hps_pipeline::pmu::{CounterConfig, Turns};
 use hps_productions::{TableHandler, TableOptions};
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::args::CollectArgs;
 use super::objects::Collection;

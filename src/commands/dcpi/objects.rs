@@ -9,8 +9,8 @@ use hps_dcpi::database::{Database, Header, Places, UNKNOWN};
 use hps_dcpi::samples::Counts;
 use hps_lab::VERSION;
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::image::{FileReader, ProgramImage};
-use hps_sim_core::symbols::Object;
+use hps_system::image::{FileReader, ProgramImage};
+use hps_system::symbols::Object;
 
 /// Adds the samples of a run to a database.
 pub(super) struct Collection<'a> {

@@ -12,8 +12,8 @@ use hps_lab::VERSION;
 use hps_profile::symbolized::{Column, Header};
 use hps_profilers::Key;
 use hps_profilers::views::{FunctionMap, symbolized_weights};
-use hps_sim_core::cfg::Code;
-use hps_sim_core::symbols::Function;
+use hps_system::cfg::Code;
+use hps_system::symbols::Function;
 
 use super::args::{ReportArgs, SetArgs, View};
 use super::collect::machine_of;

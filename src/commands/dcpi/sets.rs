@@ -8,7 +8,7 @@ use hps_dcpi::database::{Contents, Database, Header, Places, Stored, UNKNOWN};
 use hps_dcpi::report::{Line, by_procedure};
 use hps_dcpi::samples::Event;
 use hps_lab::{Program, VERSION};
-use hps_sim_core::image::{FileReader, Isa, ProgramImage};
+use hps_system::image::{FileReader, Isa, ProgramImage};
 use hps_workloads::sha256_hex;
 
 use super::args::SetArgs;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use crate::cli::groups::{JobsArgs, JsonArgs, TableArgs};
 use crate::cli::{CoreKind, PartArgs, Size, TimeArgs, isa};

@@ -13,7 +13,7 @@ use hps_experiments::leaderboard::{self, Board, Leaderboard};
 use hps_experiments::{ProfileKind, UnitRecord, frames};
 use hps_lab::host::shell_word;
 use hps_plots::{ReportFiles, ReportInfo};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::clang::Clang;
 use schemars::JsonSchema;
 use serde::Serialize;

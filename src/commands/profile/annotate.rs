@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::bail;
+use hps_isa::ids::DisePc;
 use hps_pipeline::core::EventSet;
 use hps_profilers::Key;
 use hps_profilers::views::{InstructionTime, Stack};
-use hps_sim_core::ids::DisePc;
 
 use super::exact::{Shown, mostly};
 use crate::listing::Listing;

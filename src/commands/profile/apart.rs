@@ -6,15 +6,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::bail;
+use hps_isa::editor::NoEditor;
 use hps_lab::{Lab, Program, Timed, Truth};
 use hps_profilers::views::{
     Function, FunctionMap, FunctionTime, InstructionTime, Named, Stack, functions, instructions,
     objects,
 };
 use hps_profilers::{Detail, ExactProfile};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::symbols::Symbols;
+use hps_system::image::ProgramImage;
+use hps_system::symbols::Symbols;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::{anyhow, bail};
+use hps_isa::editor::NoEditor;
 use hps_lab::{Collected, Collecting, Lab, Timed, Watch};
 use hps_profilers::Period;
 use hps_profilers::registry::Profiler;
-use hps_sim_core::editor::NoEditor;
 
 use crate::text::grouped;
 

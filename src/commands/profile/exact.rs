@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use hps_isa::editor::NoEditor;
 use hps_lab::{EndError, Lab, Program, Truth, Watch};
 use hps_pipeline::core::EventSet;
 use hps_profilers::oracle::{STATES, Spent};
@@ -14,11 +15,10 @@ use hps_profilers::views::{
     functions, instructions,
 };
 use hps_profilers::{Detail, Key, Period, Sampled, Unit};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::os::Output;
-use hps_sim_core::symbols::Symbols;
+use hps_system::image::ProgramImage;
+use hps_system::os::Output;
+use hps_system::symbols::Symbols;
 
 use super::charged::{self, Charged};
 use super::{annotate, apart, export, json, save, sliced, tables, timeline};

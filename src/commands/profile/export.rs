@@ -1,10 +1,10 @@
 //! The exact profile for other tools.
 
+use hps_isa::editor::NoEditor;
 use hps_lab::host::{shell_word, shell_words};
 use hps_lab::{Provenance, Truth, VERSION};
 use hps_profile::symbolized::{Header, SymbolizedProfile};
 use hps_profilers::views::{Frames, MOST_FRAMES, Named, symbolized};
-use hps_sim_core::editor::NoEditor;
 
 use super::exact::Shown;
 use crate::cli::profile::Followed;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use hps_profilers::ExactProfile;
 use hps_profilers::views::{InterpretedLine, InterpretedTime, interpreted};
-use hps_sim_core::interpreted::{Function, Place};
+use hps_system::interpreted::{Function, Place};
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Serialize;

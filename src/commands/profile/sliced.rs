@@ -1,11 +1,11 @@
 //! Profiles of runs in slices.
 
+use hps_isa::editor::NoEditor;
 use hps_lab::slices::Slicing;
 use hps_lab::{Lab, Timed, Truth, Watch};
 use hps_profile::{Profile, overlap_without_cut};
 use hps_profilers::registry::Profiler;
 use hps_profilers::{ExactProfile, Key, Period};
-use hps_sim_core::editor::NoEditor;
 
 use crate::cli::{ProfileArgs, first_given};
 use crate::slices::{self, SlicesDocument};

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 use hps_lab::{Lab, Program};
-use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
+use hps_system::image::Isa;
 use hps_workloads::Size;
 use hps_workloads::suite::{self, Builder, Built, Made, SuiteError, SuiteProgram};
 use rayon::prelude::*;

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use hps_experiments::figure6;
 use hps_lab::{DEFAULT_ISA, Program, image_of};
 use hps_productions::ProgramStatistics;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::Workload;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use hps_lab::Program;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 use hps_workloads::suite::{self, Built, SuiteProgram};
 use schemars::JsonSchema;
 use serde::Serialize;

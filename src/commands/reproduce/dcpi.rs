@@ -4,7 +4,7 @@ use anyhow::bail;
 use hps_experiments::Table;
 use hps_experiments::dcpi::{DcpiStudy, claims};
 use hps_plots::{ReportInfo, write_dcpi};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::{all_failed, by_isa, command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::bail;
 use hps_experiments::{InputSize, Program, SweepSpec, load_programs};
 use hps_lab::DEFAULT_ISA;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use crate::cli::{ReproduceArgs, Size};
 use crate::commands::programs::workload_size;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use hps_experiments::{AnyStore, VERSION, figure7, frames, leaderboard, read_store};
 use hps_frames::{Format, Frame};
-use hps_sim_core::host;
+use hps_system::host;
 
 use super::profiles;
 use crate::cli::groups::table_format;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Parser as _;
 use hps_lab::checkpoint::{CheckpointFile, Checkpoints};
 use hps_lab::input;
-use hps_sim_core::os::Stdin;
+use hps_system::os::Stdin;
 use serde_json::{Value, json};
 
 use crate::cli::{Cli, Command, RunArgs, first_given};

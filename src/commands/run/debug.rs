@@ -5,10 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 
 use anyhow::{Context as _, ensure};
 use hps_dise::DiseEngine;
+use hps_isa::editor::NoEditor;
+use hps_isa::probe::NoProbe;
 use hps_lab::debug::{DebugError, Debugger, Ended, ShownEditor, Told};
 use hps_lab::{Functional, FunctionalLoop, Install, Lab, Productions, TimedLoop, TimedMachine};
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::probe::NoProbe;
 
 use super::fault;
 use crate::cli::RunArgs;

@@ -1,9 +1,11 @@
 //! Runs what options ask for: on the functional machine or on the pipeline, with or without DISE.
 
-use hps_sim_core::editor::NoEditor;
+use hps_isa::editor::NoEditor;
 use std::sync::Arc;
 
 use hps_dise::{DiseEngine, DiseStats};
+use hps_isa::probe::NoProbe;
+use hps_isa::state::SaveState;
 use hps_lab::checkpoint::Checkpoints;
 use hps_lab::slices::Slicing;
 use hps_lab::{
@@ -16,10 +18,8 @@ use hps_pipeline::memsys::{ContendedLine, MemoryStats};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::{FunctionStack, FunctionStacks};
 use hps_sim_core::machine::{RetiredCounts, Stop};
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
-use hps_sim_core::state::SaveState;
-use hps_sim_core::symbols::CodeWatch;
+use hps_system::process::Process;
+use hps_system::symbols::CodeWatch;
 
 use crate::slices::{self, SlicesDocument};
 

@@ -1,12 +1,13 @@
 //! Messages about a guest that faulted.
 
 use hps_dise::ProductionSet;
+use hps_isa::layout;
+use hps_isa::riscv::missing_extension;
+use hps_isa::trap::{Trap, TrapCause};
 use hps_lab::{place, stop_reason};
-use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::{Process, layout};
-use hps_sim_core::riscv::missing_extension;
-use hps_sim_core::trap::{Trap, TrapCause};
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::process::Process;
 
 /// Says on standard error how a run ended, unless by the program's own exit: at a limit, or by a fault.
 pub fn say_end(

@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use hps_dise::ProductionSet;
+use hps_isa::isa::Isa;
 use hps_lab::{Lab, Productions, TimedMachine};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::SamplingPlan;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::os::Stdin;
-use hps_sim_core::os::refusals::Refusal;
-use hps_sim_core::process::Process;
+use hps_system::os::Stdin;
+use hps_system::os::refusals::Refusal;
+use hps_system::process::Process;
 
 use crate::cli::{self, RunArgs};
 use crate::commands::timed_machine;

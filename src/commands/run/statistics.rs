@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use hps_dise::{DiseConfig, DiseStats};
 use hps_experiments::{Interval, SampledCpi, cycles_per_instruction};
+use hps_isa::hart::GuestCounters;
 use hps_lab::{CoreKind, Productions, place};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, CoreStats, Counted, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::FunctionStack;
-use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::machine::{RetiredCounts, Stop};
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::examples;
 use super::native_args::RunArgs;

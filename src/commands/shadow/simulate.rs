@@ -17,7 +17,7 @@ use hps_shadow::control::Costs;
 use hps_shadow::policy::Policy;
 use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
-use hps_sim_core::symbols::Symbols;
+use hps_system::symbols::Symbols;
 use serde_json::json;
 
 use super::args::{PolicyArgs, ShadowsOn, SimulateArgs};

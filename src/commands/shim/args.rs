@@ -8,7 +8,7 @@ use hps_experiments::callgraphs::Collector;
 use hps_shim::affinity::parse_list;
 use hps_shim::counters::Event;
 use hps_shim::pace::Pace;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::examples;
 use crate::cli::groups::JsonArgs;

@@ -10,7 +10,7 @@ use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
 use hps_lab::{Lab, Productions, Program, VERSION};
 use hps_pipeline::config::MachineConfig;
 use hps_shim::Dte;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use super::args::{Seat, SimulateArgs};
 use super::results::{self, Simulation};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use hps_shim::calls::Collector;
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 use crate::cli::groups::JsonArgs;
 use crate::cli::{GuestArgs, Size, isa};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use hps_lab::work_folder::WorkFolder;
 use hps_shim::preload::STAND_IN;
-use hps_sim_core::image::{Isa, ProgramImage};
+use hps_system::image::{Isa, ProgramImage};
 use hps_workloads::sources::{self, C_OPTIONS, COMPILER_OPTIONS, CPP_OPTIONS};
 use sha2::{Digest, Sha256};
 

@@ -36,7 +36,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_productions::SamplePoint;
 use hps_shim::calls::Collector;
 use hps_shim::pace::Pace;
-use hps_sim_core::os::{Output, Stdin};
+use hps_system::os::{Output, Stdin};
 use hps_workloads::Workload;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hps_sim_core::inst::reg;
+use hps_isa::inst::reg;
 use rustc_hash::FxHashMap;
 
 use super::{Latencies, Window, commit_of, is_forwarded};

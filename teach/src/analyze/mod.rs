@@ -9,10 +9,10 @@ mod chain;
 
 use std::collections::BTreeMap;
 
+use hps_isa::inst::OpClass;
 use hps_lab::{Lab, Program};
 use hps_pipeline::config::{AddressGeneration, MachineConfig};
 use hps_pipeline::core::{Cause, EventSet};
-use hps_sim_core::inst::OpClass;
 
 use crate::protocol::{Analysis, AnalyzedLine, Bound, Limits, Problem, hex};
 use crate::recorder::{Committed, Kept, Recorded, Recorder};

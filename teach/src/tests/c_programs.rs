@@ -60,7 +60,7 @@ fn programs_in_c_print_what_they_say_and_name_their_lines() {
 
 /// What QEMU prints when it runs a program of the assembler.
 fn by_qemu(text: &str) -> String {
-    let assembled = hps_sim_core::asm::program::assemble(Isa::Riscv64, text).expect("a program");
+    let assembled = hps_isa::asm::program::assemble(Isa::Riscv64, text).expect("a program");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("program");
     host::write_executable(&file, &assembled.file).expect("the file can be written");

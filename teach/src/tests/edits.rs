@@ -1,11 +1,11 @@
 //! Edits of registers and memory: other ways to the same state, and views that agree.
 
+use hps_isa::asm::program;
+use hps_isa::isa::Isa;
 use hps_lab::debug::Edit as Change;
 use hps_lab::{Lab, Program};
 use hps_pipeline::config::MachineConfig;
-use hps_sim_core::asm::program;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::isa::Isa;
+use hps_system::image::ProgramImage;
 
 use super::*;
 

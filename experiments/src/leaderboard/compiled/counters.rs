@@ -4,8 +4,8 @@
 //! and then three sections as they lie in memory, which is what is done here (`InstrProfData.inc`,
 //! `INSTR_PROF_RAW_HEADER`, version 8 of LLVM 14). No function of the program is added.
 
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::process::Process;
+use hps_system::image::ProgramImage;
+use hps_system::process::Process;
 use object::{Object, ObjectSection};
 
 /// `0xff l p r o f r 0x81`: the format's name for 64-bit machines.

@@ -24,7 +24,7 @@ use hps_lab::work_folder::WorkFolder;
 use hps_lab::{Lab, Program, TimedMachine};
 use hps_profile::{Summary, summarize};
 use hps_profilers::registry::Profiler;
-use hps_sim_core::image::ProgramImage;
+use hps_system::image::ProgramImage;
 use hps_workloads::clang::{Clang, Objects, Profiled};
 
 use crate::cluster::Effort;

@@ -9,7 +9,7 @@ use hps_profile::{Profile, error_without_cut};
 use hps_profilers::registry::Profiler;
 use hps_profilers::views::{FunctionMap, symbolized_weights};
 use hps_profilers::{ExactProfile, Key};
-use hps_sim_core::symbols::Symbols;
+use hps_system::symbols::Symbols;
 
 use super::super::passive::samples_of;
 use super::{BRANCH_COUNTS, COVERAGE, EXACT_COUNTS, EXACT_CYCLE_SUMS, EXACT_CYCLES};

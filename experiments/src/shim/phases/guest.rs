@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use hps_isa::asm::program::assemble;
 use hps_lab::{Isa, LabError, Program};
-use hps_sim_core::asm::program::assemble;
-use hps_sim_core::image::ProgramImage;
+use hps_system::image::ProgramImage;
 
 /// The phases, by the names of their functions.
 pub const PHASES: [&str; 2] = ["stacks", "globals"];

@@ -17,10 +17,10 @@ mod portable;
 
 use std::sync::{Arc, OnceLock};
 
-use hps_sim_core::asm::program::assemble;
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::process::ProcessConfig;
+use hps_isa::asm::program::assemble;
+use hps_system::image::{Isa, ProgramImage};
+use hps_system::os::{Output, Stdin};
+use hps_system::process::ProcessConfig;
 
 use hps_lab::Program;
 
@@ -301,8 +301,8 @@ space: .zero 0x3fc000
 #[cfg(test)]
 mod tests {
     use hps_lab::Lab;
-    use hps_sim_core::image::Isa;
     use hps_sim_core::machine::Stop;
+    use hps_system::image::Isa;
 
     use super::*;
 

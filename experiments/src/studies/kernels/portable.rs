@@ -2,7 +2,7 @@
 //!
 //! Lines are those of RISC-V's assembler. For Alpha each becomes the one instruction that does the same.
 
-use hps_sim_core::image::Isa;
+use hps_system::image::Isa;
 
 /// The text for an instruction set.
 ///

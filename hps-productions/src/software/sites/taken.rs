@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
-use hps_sim_core::alpha::registers::GP;
-use hps_sim_core::inst::{Inst, Op};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::Memory;
-use hps_sim_core::process::layout;
+use hps_isa::alpha::registers::GP;
+use hps_isa::inst::{Inst, Op};
+use hps_isa::isa::Isa;
+use hps_isa::layout;
+use hps_isa::memory::Memory;
 
 use super::gp_distance;
 use crate::software::code::Code;

@@ -1,6 +1,6 @@
 //! The observers of call graphs in assembly (Olsauskas-Warren, ANU 2015, chapters 3 and 4).
 
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
 
 /// Counters and calling context: stamps and counters as in the paper's loop, then the code that runs, from the top of the
 /// tag stack downwards, to the end of the sample's place or to the program's beginning.

@@ -9,9 +9,9 @@ mod shown;
 
 use std::collections::BTreeMap;
 
-use hps_sim_core::asm::OperandHook;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::isa::Isa;
+use hps_isa::asm::OperandHook;
+use hps_isa::hart::Hart;
+use hps_isa::isa::Isa;
 
 use super::area::{
     CALLERS, CALLS, CODE, COUNT, ELEMENT_BYTES, HISTOGRAM, PLACES, RING, RING_SAMPLES, SLOT_TABLE,

@@ -1,6 +1,6 @@
 //! The observer of what a program shows by itself (`hps_shim.h`).
 
-use hps_sim_core::isa::Isa;
+use hps_isa::isa::Isa;
 
 use crate::observer::area::STACK_IN_SAMPLE;
 use crate::observer::shown::{COUNTERS_AT, MOST_READ, STACK_AT, own_counters};

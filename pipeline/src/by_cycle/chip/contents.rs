@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::inst::OpClass;
+use hps_isa::likely::seldom;
 use hps_sim_core::machine::Stop;
 
 use super::super::uop::flag;

@@ -10,12 +10,12 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::hart::{GuestCounters, NO_RESERVATION};
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::hart::{GuestCounters, NO_RESERVATION};
+use hps_isa::likely::seldom;
+use hps_isa::memory::MemoryError;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::memory::MemoryError;
-use hps_sim_core::process::Process;
+use hps_system::process::Process;
 
 use super::super::fetch::CodePage;
 use super::page_faults::{Fault, PageFaults, Service, Written};
@@ -67,7 +67,7 @@ pub(super) struct Copies<P> {
     pub frames: u64,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     impl[P] Copies<P> {
         fault_cycles: skip, sharers: skip, ended: skip, frames,
     }

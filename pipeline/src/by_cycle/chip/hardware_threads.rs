@@ -10,7 +10,7 @@
 
 use std::ops::ControlFlow;
 
-use hps_sim_core::editor::DecodeEditor;
+use hps_isa::editor::DecodeEditor;
 use hps_sim_core::machine::Stop;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ struct Used {
     has_fetched: bool,
 }
 
-hps_sim_core::save_values!(Used);
+hps_isa::save_values!(Used);
 
 /// How the contexts of the cores of a chip share them.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub(super) struct HardwareThreads {
     holders: Vec<usize>,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     HardwareThreads {
         config: skip, whole: skip, store_queue: skip, used: each, holders: each,
     }

@@ -1,6 +1,6 @@
 //! Other clocks and prefetchers that rest, while a program runs: dynamic voltage and frequency scaling.
 
-use hps_sim_core::editor::DecodeEditor;
+use hps_isa::editor::DecodeEditor;
 use serde::{Deserialize, Serialize};
 
 use super::Chip;

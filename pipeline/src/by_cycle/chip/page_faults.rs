@@ -12,8 +12,8 @@
 //! those count when a store commits, or at once if the operating system has written there. Where a wrong path was the
 //! first to come to a page before a copy was made, the page counts as one with content.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::memory::{PAGE_SIZE, page_align_down};
+use hps_isa::editor::DecodeEditor;
+use hps_isa::memory::{PAGE_SIZE, page_align_down};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::Context;

@@ -3,12 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::image::LoadError;
-use hps_sim_core::likely::seldom;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::hart::Hart;
+use hps_isa::likely::seldom;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Process;
+use hps_system::image::LoadError;
+use hps_system::process::Process;
 
 use super::{Chip, HardwareThreads, Processor};
 use crate::config::MachineConfig;

@@ -1,6 +1,6 @@
 //! Counters of a processor that the other processors of its chip can read.
 
-use hps_sim_core::editor::DecodeEditor;
+use hps_isa::editor::DecodeEditor;
 
 use super::Chip;
 use crate::by_cycle::counters::Selected;

@@ -1,8 +1,8 @@
 //! The state of a chip as bytes.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::process::Process;
-use hps_sim_core::state::{StateError, from_bytes, to_bytes};
+use hps_isa::editor::DecodeEditor;
+use hps_isa::state::{StateError, from_bytes, to_bytes};
+use hps_system::process::Process;
 
 use super::Chip;
 use crate::model::PipelineProbe;
@@ -10,7 +10,7 @@ use crate::model::PipelineProbe;
 /// Name of the state of a chip.
 const KIND: &str = "a chip that is simulated by the cycle";
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     impl[E: DecodeEditor, P: PipelineProbe] Chip<E, P> {
         processors: each, shared, turn: same, hardware_threads, selected: skip, copies,
     }

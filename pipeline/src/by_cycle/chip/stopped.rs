@@ -1,8 +1,8 @@
 //! A chip of one context behind a commit, as a debugger shows it: committed state, and what is in flight.
 
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::hart::Hart;
-use hps_sim_core::ids::DisePc;
+use hps_isa::editor::DecodeEditor;
+use hps_isa::hart::Hart;
+use hps_isa::ids::DisePc;
 
 use super::super::uop::flag;
 use super::super::{Context, Processor};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::process::ProcessConfig;
+use hps_system::image::ProgramImage;
+use hps_system::process::ProcessConfig;
 
 use super::*;
 use crate::config::{L1dPrefetch, NextLineConfig};

@@ -1,6 +1,6 @@
 //! Demands of instructions on the calendar when they issue.
 
-use hps_sim_core::inst::OpClass;
+use hps_isa::inst::OpClass;
 
 use super::Lanes;
 

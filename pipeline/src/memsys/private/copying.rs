@@ -1,6 +1,6 @@
 //! Accesses of an operating system to places of memory, whatever addresses a process has for them: it copies a page.
 
-use hps_sim_core::likely::seldom;
+use hps_isa::likely::seldom;
 
 use super::super::{AccessResult, SharedMemory};
 use super::PrivateMemory;

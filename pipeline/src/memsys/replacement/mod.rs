@@ -10,7 +10,7 @@ mod ship;
 
 use std::fmt::Debug;
 
-use hps_sim_core::state::SaveState;
+use hps_isa::state::SaveState;
 
 use crate::config::Replacement;
 

@@ -11,7 +11,7 @@ pub(super) struct Plru {
     ways: usize,
 }
 
-hps_sim_core::save_state! { Plru { trees, ways: skip } }
+hps_isa::save_state! { Plru { trees, ways: skip } }
 
 impl Plru {
     /// Trees for a power of two of ways, at most 64.

@@ -9,7 +9,7 @@ pub(super) struct Random {
     ways: usize,
 }
 
-hps_sim_core::save_state! { Random { state, ways: skip } }
+hps_isa::save_state! { Random { state, ways: skip } }
 
 impl Random {
     pub fn new(ways: usize) -> Self {

@@ -41,7 +41,7 @@ struct Duel {
     brought: u32,
 }
 
-hps_sim_core::save_state! {
+hps_isa::save_state! {
     Duel {
         constituency: skip, selector, most: skip, one_in: skip, brought,
     }
@@ -87,7 +87,7 @@ pub(super) struct Rrip {
     duel: Option<Duel>,
 }
 
-hps_sim_core::save_state! { Rrip { predictions, ways: skip, distant: skip, duel } }
+hps_isa::save_state! { Rrip { predictions, ways: skip, distant: skip, duel } }
 
 impl Rrip {
     /// SRRIP.

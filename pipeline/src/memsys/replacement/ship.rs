@@ -17,7 +17,7 @@ struct Origin {
     is_reused: bool,
 }
 
-hps_sim_core::save_state! { Origin { signature, is_reused } }
+hps_isa::save_state! { Origin { signature, is_reused } }
 
 /// The counters, and what lines remember.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Ship {
     most: u8,
 }
 
-hps_sim_core::save_state! { Ship { lines, origins, ways: skip, counters, most: skip } }
+hps_isa::save_state! { Ship { lines, origins, ways: skip, counters, most: skip } }
 
 impl Ship {
     pub fn new(config: &ShipConfig, sets: usize, ways: usize) -> Self {

@@ -1,12 +1,12 @@
 //! The written list of what an EV6 under Linux does, and this crate with it, and QEMU 7.2 does not.
 
-use hps_sim_core::alpha::{disassemble, fpcr};
-use hps_sim_core::exec::{Outcome, execute};
-use hps_sim_core::fp::flag::{NV, NX, UF};
-use hps_sim_core::fp::{Binary32, Binary64, Format};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, Op, reg};
-use hps_sim_core::trap::TrapCause;
+use hps_isa::alpha::{disassemble, fpcr};
+use hps_isa::exec::{Outcome, execute};
+use hps_isa::fp::flag::{NV, NX, UF};
+use hps_isa::fp::{Binary32, Binary64, Format};
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, Op, reg};
+use hps_isa::trap::TrapCause;
 
 use super::qemu::{
     self, Effect, FLAGS, IOV, NoMemory, Qualifiers, SIGN, from_single, is_denormal, is_nan,

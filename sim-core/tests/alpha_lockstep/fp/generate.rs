@@ -1,7 +1,7 @@
 //! Random blocks and register sets.
 
-use hps_sim_core::alpha::decode;
-use hps_sim_core::inst::{Inst, Op, reg};
+use hps_isa::alpha::decode;
+use hps_isa::inst::{Inst, Op, reg};
 
 use super::FPCR_REGISTER;
 use super::qemu::{is_arithmetic, is_floating};

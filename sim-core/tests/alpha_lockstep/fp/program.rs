@@ -6,7 +6,7 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use hps_sim_core::alpha::encode;
+use hps_isa::alpha::encode;
 
 use super::generate::{Block, Set};
 use super::{AFTER_TRAP, RECORD};

@@ -1,13 +1,13 @@
 //! What QEMU 7.2's user mode does with a floating-point instruction, found by experiments, on the
-//! arithmetic of `hps_sim_core::fp`.
+//! arithmetic of `hps_isa::fp`.
 
-use hps_sim_core::alpha::fpcr;
-use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::exec::{Outcome, execute};
-use hps_sim_core::fp::flag::{DZ, NV, NX, OF, UF};
-use hps_sim_core::fp::{self, Binary32, Binary64, Format, Round};
-use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, Op};
+use hps_isa::alpha::fpcr;
+use hps_isa::bus::{Bus, MemFault};
+use hps_isa::exec::{Outcome, execute};
+use hps_isa::fp::flag::{DZ, NV, NX, OF, UF};
+use hps_isa::fp::{self, Binary32, Binary64, Format, Round};
+use hps_isa::hart::Hart;
+use hps_isa::inst::{Inst, Op};
 
 pub const IOV: u8 = fpcr::IOV;
 /// All accrued exceptions in `Hart::fcsr`.
