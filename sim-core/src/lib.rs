@@ -27,6 +27,7 @@ pub mod probe;
 pub mod process;
 pub mod random;
 pub mod riscv;
+pub mod said;
 pub mod state;
 pub mod symbols;
 mod threaded;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hps_lab::Watch;
 use hps_profilers::oracle::Charge;
 use hps_profilers::views;
+use hps_sim_core::said;
 
 use crate::protocol::{ListedLine, Listing, Problem, address_of, hex};
 use crate::session::Session;
@@ -15,10 +16,12 @@ impl Session {
         self.recorded()?;
         let address = address_of(address)?;
         let image = self.image();
-        let function = image
-            .symbols
-            .function_at(address)
-            .ok_or_else(|| Problem::new(format!("no function has the address {}", hex(address))))?;
+        let function = image.symbols.function_at(address).ok_or_else(|| {
+            Problem::new(said!(
+                "no function has the address {address}",
+                address = hex(address)
+            ))
+        })?;
         let (exact, _) = self.truth(Watch {
             charge: Charge::Trigger,
             ..Watch::default()

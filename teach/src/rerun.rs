@@ -12,6 +12,7 @@ use hps_pipeline::core::{Chip, EitherCore};
 use hps_pipeline::memsys::Transaction;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::probe::NoProbe;
+use hps_sim_core::said;
 
 use crate::protocol::Problem;
 use crate::recorder::Recorded;
@@ -61,7 +62,7 @@ impl Rerun {
                 let productions = ready.productions.as_ref();
                 runner.go(cycle, || match productions {
                     Some(productions) => opened(ready, productions),
-                    None => Err(Problem::new("the run has no productions")),
+                    None => Err(Problem::new(said!("the run has no productions"))),
                 })?;
             }
         }
@@ -80,7 +81,7 @@ where
     let mut chip = match ready.timed().edited_by(installs).open()?.into_inner() {
         EitherCore::Cycle(chip) => chip,
         EitherCore::Instruction(_) => {
-            return Err(Problem::new("this core has no cycles to stop in"));
+            return Err(Problem::new(said!("this core has no cycles to stop in")));
         }
     };
     for placed in ready.edits.iter().filter(|edit| edit.position == 0) {
@@ -196,7 +197,7 @@ impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
     fn inside(&mut self, context: u64) -> Result<(Vec<Contents>, Window), Problem> {
         let context = context as usize;
         if context >= self.chip.processors() {
-            return Err(Problem::new(format!("there is no context {context}")));
+            return Err(Problem::new(said!("there is no context {n}", n = context)));
         }
         let contents = self.chip.contents(context, self.cycle);
         Ok((contents, self.chip.window(context)))

@@ -1,13 +1,13 @@
 // Questions to the simulator, wherever it runs.
 
 import { Engine } from "./engine";
-import { t } from "./language";
+import { sentence, t } from "./language";
 import type { Answer, Problem, Request } from "./types";
 
 type Kind = Answer["answer"];
 type AnswerOf<K extends Kind> = Extract<Answer, { answer: K }>;
 
-/** A question that cannot be answered, with the place of the reason. */
+/** A question that cannot be answered, with the place of the reason, in the page's language. */
 export class Refusal extends Error {
   constructor(readonly problem: Problem) {
     super(problem.message);
@@ -179,7 +179,7 @@ export class Api {
   /** Asks, and gives the answer of the kind that belongs to the question. */
   async ask<K extends Kind>(kind: K, request: Request): Promise<AnswerOf<K>> {
     const answer = await this.simulator.ask(request);
-    if (answer.answer === "problem") throw new Refusal(answer);
+    if (answer.answer === "problem") throw new Refusal(answer.said ? { ...answer, message: sentence(answer.said) } : answer);
     if (answer.answer !== kind) throw new Error(`an answer of kind ${answer.answer} to ${request.ask}`);
     return answer as AnswerOf<K>;
   }
