@@ -101,8 +101,10 @@ export class App {
       linked.context = Math.min(linked.context, summary.contexts.length - 1);
       if (linked.selected !== null && linked.selected >= summary.rows) linked.selected = null;
       this.setBusy(false);
+      // The simulator answers while the run is drawn.
+      const looked = this.look();
       this.tell("run");
-      await this.look();
+      await looked;
       if (fresh && number === this.runs) this.selectWaiting();
       return true;
     } catch (error) {
@@ -169,7 +171,7 @@ export class App {
   select(index: number | null): void {
     this.linked.selected = index;
     this.tell("selected");
-    void this.lookInside();
+    this.lookInsideSoon();
   }
 
   /** Shows another table of the machine. */
@@ -190,8 +192,9 @@ export class App {
       const view = await this.api.ask("cycle", { ask: "cycle", cycle, context });
       if (number !== this.looks) return;
       this.cycleView = view;
+      const asked = this.api.ask("state", { ask: "state", cycle });
       this.tell("cycle");
-      const state = await this.api.ask("state", { ask: "state", cycle });
+      const state = await asked;
       if (number !== this.looks) return;
       this.stateView = state;
       this.tell("cycle");

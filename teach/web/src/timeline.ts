@@ -1,7 +1,7 @@
 // The time line: a row for each instruction, a column for each cycle, drawn on a canvas.
 
 import type { App } from "./app";
-import { fill, grouped, h } from "./dom";
+import { colorsOf, fill, grouped, h } from "./dom";
 import { nameOf, t, word } from "./language";
 import { Overview } from "./overview";
 import { penOf, type Pen } from "./svg";
@@ -465,8 +465,7 @@ export class Timeline {
       canvas.style.width = `${width}px`;
       canvas.style.height = `${height}px`;
     }
-    const style = getComputedStyle(this.element);
-    const color = (name: string) => style.getPropertyValue(name);
+    const color = colorsOf(this.element);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.fillStyle = color("--paper");
     pen.fillRect(0, 0, width, height);

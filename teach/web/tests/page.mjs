@@ -70,6 +70,11 @@ async function driveLessons(language) {
     }
     console.log(`  lesson ${at + 1}: ${steps} steps, ${asked} questions`);
   }
+  // The list says that each question of each lesson has its answer.
+  await page.selectOption(".lesson-nav select", "-1");
+  const counts = (await page.locator(".lesson-list button small").allInnerTexts()).map((text) => text.trim()).sort();
+  const questions = await page.evaluate(() => window.hps.lessons.lessons.map(({ lesson }) => lesson.steps.flatMap((step) => step.questions).length));
+  assert.deepEqual(counts, questions.map((n) => say("{n} of {all}", { n, all: n })).sort());
   await page.locator(".files summary").click();
   await page.getByLabel(say("Your name, for the file")).fill("Ada L.");
   await page.getByLabel(say("Your name, for the file")).blur();

@@ -2,7 +2,7 @@
 
 import { Api } from "../api";
 import type { App } from "../app";
-import { choice, fill, grouped, h, labelled, percent } from "../dom";
+import { choice, colorsOf, fill, grouped, h, labelled, percent } from "../dom";
 import { t, word } from "../language";
 import { penOf } from "../svg";
 import { parts } from "../timeline";
@@ -207,8 +207,7 @@ export class CompareView {
     canvas.style.height = `${height}px`;
     const pen = penOf(canvas);
     const [label, side] = width < 520 ? [110, 62] : [210, 90];
-    const style = getComputedStyle(canvas);
-    const color = (name: string) => style.getPropertyValue(name);
+    const color = colorsOf(canvas);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.fillStyle = color("--paper");
     pen.fillRect(0, 0, width, height);
