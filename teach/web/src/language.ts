@@ -27,6 +27,9 @@ export const lessonText = (name: string, english: string): string => others[lang
 
 type Value = string | number;
 
+/** The texts of a lesson in all languages but English. */
+export const translations = (name: string): string[] => Object.values(others).flatMap(({ lessons }) => lessons[name] ?? []);
+
 /** A text in its parts, so that elements may stand at its `{places}`. */
 export function pieces(english: string, values: Record<string, Value | Node>): (string | Node)[] {
   // `{n} cycle|{n} cycles`: the first form is for one, the last one for every other number.

@@ -253,4 +253,29 @@ export const german = {
     }
     await page.context().close();
   },
+
+  "an answered choice is ticked in each language": async () => {
+    const page = await open("?lang=en");
+    await ready(page);
+    const [at, step, id] = await page.evaluate(() => {
+      const all = window.hps.lessons.lessons.flatMap(({ lesson }, at) => lesson.steps.flatMap((one, step) => one.questions.filter(({ kind }) => kind === "choice").map(({ id }) => [at, step, id])));
+      return all[0];
+    });
+    await page.evaluate(([at, step]) => window.hps.lessons.go(at, step), [at, step]);
+    const box = () => page.locator(`[data-question="${id}"]`);
+    await box().locator("label").first().click();
+    await box().locator(".verdict:not(:empty)").waitFor();
+    const chosen = await box().locator("input").evaluateAll((all) => all.findIndex((one) => one.checked));
+    assert.equal(chosen, 0);
+    const place = (text) => page.evaluate(([at, step, id, text]) => window.hps.lessons.lessons[at].lesson.steps[step].questions.find((one) => one.id === id).options.findIndex((option) => option.text === text), [at, step, id, text]);
+    const ticked = async () => place(await box().locator("input:checked").inputValue());
+    const before = await ticked();
+    for (const language of ["de", "en"]) {
+      await Promise.all([page.waitForURL((url) => url.searchParams.get("lang") === language), page.locator("header select").selectOption(language)]);
+      await ready(page);
+      await box().locator("input").first().waitFor();
+      assert.equal(await ticked(), before, language);
+    }
+    await page.context().close();
+  },
 };

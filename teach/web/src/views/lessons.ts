@@ -3,7 +3,7 @@
 import { collect, sign, type Answered } from "../answers";
 import type { App } from "../app";
 import { choice, download, fill, h, labelled } from "../dom";
-import { lessonText, t } from "../language";
+import { lessonText, t, translations } from "../language";
 import { comparisons, evaluate, headOf, holds, html, isNear, LessonError, parse, questionsIn, readings, shuffled, type Head, type Lesson, type Question, type Step } from "../lesson";
 import type { Tab, View } from "../link";
 import { Measured } from "../measured";
@@ -49,6 +49,8 @@ const cycleOf = (row: Row, asks: string): number | null =>
 export class LessonsView {
   readonly element = h("aside", { class: "lessons", "aria-label": t("Lesson"), tabIndex: -1 });
   private readonly lessons: Loaded[];
+  /** Texts of the page's lessons in English, by the names of their files. */
+  private readonly english: Map<string, string>;
   private readonly measured: Measured;
   private readonly said = h("p", { class: "said", role: "alert" });
   /** When each question was seen first, in milliseconds. */
@@ -65,6 +67,7 @@ export class LessonsView {
   ) {
     this.measured = new Measured(app);
     const built = JSON.parse(document.getElementById("lessons")!.textContent!) as { name: string; text: string }[];
+    this.english = new Map(built.map(({ name, text }) => [name, text]));
     this.lessons = built.map(({ name, text }) => new Loaded(name, lessonText(name, text)));
     for (const { name, text } of app.linked.lessons) {
       try {
@@ -498,9 +501,21 @@ export class LessonsView {
       "fieldset",
       { class: `question ${question.kind}`, "data-question": question.id },
       h("legend", {}, h("span", { class: "kind" }, KINDS[question.kind]), prose(question.text)),
-      this.renderInput(question, kept?.text ?? "", judge),
+      this.renderInput(question, kept ? this.ownWords(question, kept.text) : "", judge),
       verdict,
     );
+  }
+
+  /** The option that was chosen, if that was in the words of another language. */
+  private ownWords({ id, options }: Question, given: string): string {
+    const { name } = this.current!;
+    if (options.length === 0 || options.some(({ text }) => text === given)) return given;
+    for (const text of [this.english.get(name) ?? "", ...translations(name)].filter(Boolean)) {
+      const questions = parse(text, name).steps.flatMap((step) => step.questions);
+      const at = questions.find((one) => one.id === id)?.options.findIndex((option) => option.text === given) ?? -1;
+      if (at >= 0) return options[at]?.text ?? given;
+    }
+    return given;
   }
 
   private renderInput(question: Question, given: string, judge: (given: string) => Promise<void>): HTMLElement {
