@@ -3,7 +3,7 @@
 import type {} from "./boot";
 import { Compiler, Engine } from "./engine";
 import { sentence, t } from "./language";
-import { launch, type Launched } from "./launch";
+import { launchAgain, type Launched } from "./launch";
 import type { Answer, Problem, Request } from "./types";
 
 type Kind = Answer["answer"];
@@ -69,11 +69,8 @@ class InWorker implements Simulator {
     this.worker.terminate();
     for (const { reject } of this.waiting.values()) reject(new Error(t("stopped")));
     this.waiting.clear();
-    const module = await this.module;
-    const again = launch();
-    again.worker.postMessage({ module });
-    this.attach(again);
-    await again.module;
+    this.attach(launchAgain(await this.module));
+    await this.module;
   }
 
   ask(request: Request): Promise<Answer> {
@@ -142,6 +139,9 @@ class InServer implements Simulator {
   }
 }
 
+/** A simulator has the worker that was started in front of the page. */
+let isTaken = false;
+
 export class Api {
   /** A worker is here before its simulator is, since questions wait there. */
   private simulator: Simulator | undefined;
@@ -162,9 +162,12 @@ export class Api {
   private async begin(): Promise<Simulator> {
     if (this.token !== null) return (this.simulator = new InServer(this.token));
     const { launched } = window.hpsBoot;
-    const worker = launched && new InWorker(launched);
+    let worker: InWorker | undefined;
     try {
-      if (!worker) throw new Error(t("the worker cannot be started"));
+      if (!launched) throw new Error(t("the worker cannot be started"));
+      // The first simulator takes the worker in front of the page, another one a worker of its own.
+      worker = new InWorker(isTaken ? launchAgain(await launched.module) : launched);
+      isTaken = true;
       this.simulator = worker;
       await worker.ready();
       return worker;

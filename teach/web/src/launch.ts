@@ -13,6 +13,13 @@ export interface Launched {
   module: Promise<WebAssembly.Module>;
 }
 
+/** Another worker, which takes the module that the first one has compiled. */
+export function launchAgain(module: WebAssembly.Module): Launched {
+  const again = launch();
+  again.worker.postMessage({ module });
+  return again;
+}
+
 export function launch(): Launched {
   const text = document.getElementById("worker")!.textContent!;
   const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
