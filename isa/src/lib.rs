@@ -21,6 +21,7 @@ pub mod ops;
 pub mod probe;
 pub mod random;
 pub mod riscv;
+pub mod said;
 pub mod state;
 pub mod threaded;
 pub mod translator;

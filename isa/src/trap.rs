@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::said;
+use crate::said::Said;
+
 /// Why an instruction could not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TrapCause {
@@ -67,27 +70,37 @@ pub struct Trap {
     pub encoding: u32,
 }
 
-impl fmt::Display for TrapCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TrapCause::IllegalInstruction => write!(f, "illegal instruction"),
-            TrapCause::FetchFault => write!(f, "jump to memory that is not executable"),
-            TrapCause::FetchMisaligned => write!(f, "jump to a misaligned address"),
-            TrapCause::LoadFault { addr } => write!(f, "read of {addr:#x}, which is not readable"),
-            TrapCause::StoreFault { addr } => {
-                write!(f, "write to {addr:#x}, which is not writable")
-            }
-            TrapCause::BehindFile { addr } => write!(
-                f,
-                "access to {addr:#x}, which lies behind the end of the file that is mapped there"
+impl TrapCause {
+    /// What went wrong, in words.
+    #[must_use]
+    pub fn said(&self) -> Said {
+        match *self {
+            TrapCause::IllegalInstruction => said!("illegal instruction"),
+            TrapCause::FetchFault => said!("jump to memory that is not executable"),
+            TrapCause::FetchMisaligned => said!("jump to a misaligned address"),
+            TrapCause::LoadFault { addr } => said!(
+                "read of {address}, which is not readable",
+                address = hex(addr)
             ),
-            TrapCause::MisalignedAtomic { addr } => {
-                write!(f, "atomic access to {addr:#x}, which is not aligned")
-            }
+            TrapCause::StoreFault { addr } => said!(
+                "write to {address}, which is not writable",
+                address = hex(addr)
+            ),
+            TrapCause::BehindFile { addr } => said!(
+                "access to {address}, which lies behind the end of the file that is mapped there",
+                address = hex(addr)
+            ),
+            TrapCause::MisalignedAtomic { addr } => said!(
+                "atomic access to {address}, which is not aligned",
+                address = hex(addr)
+            ),
             TrapCause::Misaligned { addr } => {
-                write!(f, "access to {addr:#x}, which is not aligned")
+                said!(
+                    "access to {address}, which is not aligned",
+                    address = hex(addr)
+                )
             }
-            TrapCause::Breakpoint => write!(f, "breakpoint"),
+            TrapCause::Breakpoint => said!("breakpoint"),
             TrapCause::Arithmetic { exceptions } => {
                 const NAMES: [&str; 6] = [
                     "invalid operation",
@@ -97,17 +110,25 @@ impl fmt::Display for TrapCause {
                     "inexact result",
                     "integer overflow",
                 ];
-                write!(f, "arithmetic exception:")?;
-                for (i, name) in NAMES.iter().enumerate() {
-                    if exceptions >> (i + 1) & 1 != 0 {
-                        write!(f, " {name}")?;
-                    }
-                }
-                Ok(())
+                let raised = (1..)
+                    .zip(NAMES)
+                    .filter(|(bit, _)| exceptions >> bit & 1 != 0);
+                let names: Vec<&str> = raised.map(|(_, name)| name).collect();
+                said!("arithmetic exception: {names}", names = names.join(" "))
             }
-            TrapCause::Raised { code } => write!(f, "trap with code {code}"),
-            TrapCause::Stopped => write!(f, "stopped in a system call"),
+            TrapCause::Raised { code } => said!("trap with code {code}", code = code),
+            TrapCause::Stopped => said!("stopped in a system call"),
         }
+    }
+}
+
+fn hex(address: u64) -> String {
+    format!("{address:#x}")
+}
+
+impl fmt::Display for TrapCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.said())
     }
 }
 

@@ -59,7 +59,7 @@ impl Program {
                 file: file.to_owned(),
                 line: error.line,
                 column: error.column,
-                message: error.message,
+                message: error.message.into(),
             }
         })?;
         let image = ProgramImage::parse(&assembled.file, file)?;

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use hps_isa::asm::program::{self, ProgramError};
 use hps_isa::isa::Isa;
+use hps_isa::said;
+use hps_isa::said::Said;
 use hps_lab::host;
 
 use crate::protocol::Problem;
@@ -53,13 +55,12 @@ const LIMITS: &str = "ulimit -t 10; ulimit -v 2097152; exec \"$@\"";
 /// Most bytes of assembly text, and of messages.
 const MOST_BYTES: u64 = 4 << 20;
 
-fn problem(message: impl Into<String>, line: usize, column: usize) -> Problem {
+fn problem(message: impl Into<Said>, line: usize, column: usize) -> Problem {
     let place = |number: usize| (number > 0).then_some(number as u64);
     Problem {
-        message: message.into(),
-        place: Some("c".to_owned()),
         line: place(line),
         column: place(column),
+        ..Problem::new(message.into()).at("c")
     }
 }
 
@@ -152,7 +153,8 @@ fn read(pipe: Option<impl Read>) -> String {
 /// The first error among messages of GCC: `<stdin>:LINE:COLUMN: error: MESSAGE`.
 fn first_error(said: &str) -> Problem {
     if said.contains("signal terminated program") || said.contains("out of memory") {
-        let limits = "the compiler takes more than 10 seconds of processor time or 2 GiB of memory";
+        let limits =
+            said!("the compiler takes more than 10 seconds of processor time or 2 GiB of memory");
         return problem(limits, 0, 0);
     }
     for line in said.lines() {
@@ -178,14 +180,15 @@ fn refused(text: &str, error: &ProgramError) -> Problem {
     let line = text.lines().nth(error.line.wrapping_sub(1)).unwrap_or("");
     let statement = line.split('#').next().unwrap_or("").trim();
     let message = match statement.split_once(' ') {
-        Some(("call" | "tail", name)) => format!(
-            "there is no function `{}`: a program has its own functions, `void print(long)` and \
+        Some(("call" | "tail", name)) => said!(
+            "there is no function `{name}`: a program has its own functions, `void print(long)` and \
              `long write(long file, const char *text, long length)`",
-            name.trim()
+            name = name.trim()
         ),
-        _ => format!(
-            "`{statement}`, which GCC makes of it, is refused: {}",
-            error.message
+        _ => said!(
+            "`{statement}`, which GCC makes of it, is refused: {message}",
+            statement = statement,
+            message = error.message
         ),
     };
     problem(message, line_of_c(line), 0)

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hps_isa::said;
+use hps_isa::said::Said;
 use hps_pipeline::config::{Coherence, MachineConfig};
 use hps_pipeline::memsys::{CoreId, Level, Transaction, TransactionKind};
 
-use crate::protocol::{CoherenceView, CoherentLine, Message, Problem, address_of, hex};
+use crate::protocol::{CoherenceView, CoherentLine, Message, Problem, Sentence, address_of, hex};
 use crate::rerun::transactions;
 use crate::session::Session;
 use crate::setup::{AssemblyText, Ready};
@@ -134,7 +136,7 @@ struct Part {
     to: String,
     /// The core whose state it changes, and the state.
     changes: Option<(CoreId, char)>,
-    text: String,
+    said: Vec<Said>,
 }
 
 impl Part {
@@ -154,7 +156,7 @@ impl Part {
             request: self.request,
             before,
             after: states.iter().collect(),
-            text: self.text,
+            said: self.said.iter().filter_map(Sentence::of).collect(),
         }
     }
 }
@@ -197,7 +199,7 @@ impl Names {
     /// The parts of a transaction, in their order.
     fn parts(&self, request: u64, one: &Transaction, out: &mut Vec<Part>) {
         let core = name(one.core);
-        let mut part = |cycle, kind, from: &str, to: &str, changes, text: String| {
+        let mut part = |cycle, kind, from: &str, to: &str, changes, said: Vec<Said>| {
             out.push(Part {
                 cycle,
                 line: one.address,
@@ -206,58 +208,75 @@ impl Names {
                 from: from.to_owned(),
                 to: to.to_owned(),
                 changes,
-                text,
+                said,
             });
         };
         let state = one.after.letter(one.core);
         let own = Some((one.core, state));
         match one.kind {
             TransactionKind::Change => {
-                let text = format!("{core} writes the line that it has alone; nobody is told");
-                return part(one.asked_cycle, "change", &core, &core, own, text);
+                let said = said!(
+                    "{core} writes the line that it has alone; nobody is told",
+                    core = core
+                );
+                return part(one.asked_cycle, "change", &core, &core, own, vec![said]);
             }
             TransactionKind::Drop => {
-                let text = format!("{core} drops the line for another one");
-                return part(one.asked_cycle, "drop", &core, self.home, own, text);
+                let said = said!("{core} drops the line for another one", core = core);
+                return part(one.asked_cycle, "drop", &core, self.home, own, vec![said]);
             }
             _ => {}
         }
         let had = one.before.letter(one.core) != 'I';
-        let wants = match (one.kind, had) {
-            (TransactionKind::Write, true) => "the right to write its copy",
-            (TransactionKind::Write, false) => "the line, to write it",
-            (TransactionKind::Fetch, _) => "the line, for its instructions",
-            _ => "the line, to read it",
-        };
-        let bus = match one.granted_cycle - one.asked_cycle {
-            0 => String::new(),
-            wait => format!("; it has the bus {wait} cycles later"),
-        };
-        let waits = match one.started_cycle - one.granted_cycle {
-            0 => String::new(),
-            wait => format!("; the transfer before lasts {wait} cycles more"),
-        };
-        let text = format!("{core} wants {wants}{bus}{waits}");
-        part(one.asked_cycle, "request", &core, self.home, None, text);
+        let mut said = vec![match (one.kind, had) {
+            (TransactionKind::Write, true) => {
+                said!("{core} wants the right to write its copy", core = core)
+            }
+            (TransactionKind::Write, false) => {
+                said!("{core} wants the line, to write it", core = core)
+            }
+            (TransactionKind::Fetch, _) => {
+                said!("{core} wants the line, for its instructions", core = core)
+            }
+            _ => said!("{core} wants the line, to read it", core = core),
+        }];
+        let wait = one.granted_cycle - one.asked_cycle;
+        if wait > 0 {
+            said.push(said!("it has the bus {cycles} cycles later", cycles = wait));
+        }
+        let wait = one.started_cycle - one.granted_cycle;
+        if wait > 0 {
+            said.push(said!(
+                "the transfer before lasts {cycles} cycles more",
+                cycles = wait
+            ));
+        }
+        part(one.asked_cycle, "request", &core, self.home, None, said);
         let is_write = one.kind == TransactionKind::Write;
         for loser in cores_of(one.losers) {
             let other = name(loser);
-            let (kind, text) = match one.owner == Some(loser) {
+            let (kind, said) = match one.owner == Some(loser) {
                 true => (
                     "forward",
-                    format!(
-                        "{other} sends the line to {core} and loses it; it may still store into it up to cycle {}",
-                        one.kept_until_cycle
+                    said!(
+                        "{other} sends the line to {core} and loses it; it may still store into it up to cycle {cycle}",
+                        other = other,
+                        core = core,
+                        cycle = one.kept_until_cycle
                     ),
                 ),
-                false => ("invalidation", format!("{other} loses its copy")),
+                false => ("invalidation", said!("{core} loses its copy", core = other)),
             };
-            let changes = Some((loser, 'I'));
-            part(one.started_cycle, kind, self.home, &other, changes, text);
+            let (begin, changes) = (one.started_cycle, Some((loser, 'I')));
+            part(begin, kind, self.home, &other, changes, vec![said]);
         }
         if let Some(owner) = one.owner.filter(|_| !is_write) {
             let other = name(owner);
-            let text = format!("{other} sends the line to {core} and keeps it for reading");
+            let said = said!(
+                "{other} sends the line to {core} and keeps it for reading",
+                other = other,
+                core = core
+            );
             let changes = Some((owner, one.after.letter(owner)));
             part(
                 one.started_cycle,
@@ -265,40 +284,44 @@ impl Names {
                 self.home,
                 &other,
                 changes,
-                text,
+                vec![said],
             );
         }
         for loser in cores_of(one.losers).filter(|loser| one.owner != Some(*loser)) {
             let other = name(loser);
-            let text = format!("{other} has given its copy up");
+            let said = said!("{core} has given its copy up", core = other);
             part(
                 one.answered_cycle,
                 "acknowledgement",
                 &other,
                 self.home,
                 None,
-                text,
+                vec![said],
             );
         }
         if let Some(owner) = one.owner.filter(|_| one.is_written_back) {
-            let text = "the changed line goes to what all cores share, too".to_owned();
+            let said = said!("the changed line goes to what all cores share, too");
             part(
                 one.answered_cycle,
                 "write_back",
                 &name(owner),
                 self.shared,
                 None,
-                text,
+                vec![said],
             );
         }
         let there = one.arrived_cycle.unwrap_or(one.answered_cycle);
-        let (kind, from, text) = match (one.owner, one.source) {
+        let (kind, from, said) = match (one.owner, one.source) {
             (Some(owner), _) => {
                 let sent = one.answered_cycle;
                 (
                     "data",
                     name(owner),
-                    format!("sent in cycle {sent}; the whole line is at {core} now"),
+                    said!(
+                        "sent in cycle {cycle}; the whole line is at {core} now",
+                        cycle = sent,
+                        core = core
+                    ),
                 )
             }
             (None, Some(level)) => {
@@ -310,15 +333,15 @@ impl Names {
                 (
                     "data",
                     level.to_owned(),
-                    format!("the whole line is at {core} now"),
+                    said!("the whole line is at {core} now", core = core),
                 )
             }
             (None, None) => (
                 "right",
                 self.home.to_owned(),
-                format!("{core} may write its copy now"),
+                said!("{core} may write its copy now", core = core),
             ),
         };
-        part(there, kind, &from, &core, own, text);
+        part(there, kind, &from, &core, own, vec![said]);
     }
 }

@@ -2,6 +2,7 @@
 
 use hps_isa::inst::reg;
 use hps_isa::isa::Isa;
+use hps_isa::said;
 use hps_lab::{Edit as Change, PlacedEdit};
 
 use crate::protocol::{Edit, Problem, address_of};
@@ -29,10 +30,11 @@ fn change(edit: &Edit, isa: Isa) -> Result<Change, Problem> {
     let bytes = bytes_of(&edit.bytes)
         .filter(|bytes| (1..=MOST_BYTES).contains(&bytes.len()))
         .ok_or_else(|| {
-            let said = format!(
-                "{place}: an edit has 1 to {MOST_BYTES} bytes, two hexadecimal digits each"
-            );
-            Problem::new(said)
+            Problem::new(said!(
+                "{place}: an edit has 1 to {most} bytes, two hexadecimal digits each",
+                place = place,
+                most = MOST_BYTES
+            ))
         })?;
     if place.starts_with("0x") {
         let addr = address_of(place)?;
@@ -44,10 +46,14 @@ fn change(edit: &Edit, isa: Isa) -> Result<Change, Problem> {
     }
     let number = isa.parse_register(place);
     let number = number.filter(|number| (reg::ZERO + 1..reg::DISE).contains(number));
-    let number = number
-        .ok_or_else(|| Problem::new(format!("`{place}` is no register that can be edited")))?;
+    let number = number.ok_or_else(|| {
+        Problem::new(said!(
+            "`{place}` is no register that can be edited",
+            place = place
+        ))
+    })?;
     let value = <[u8; 8]>::try_from(bytes)
-        .map_err(|_| Problem::new(format!("{place}: a register has 8 bytes")))?;
+        .map_err(|_| Problem::new(said!("{place}: a register has 8 bytes", place = place)))?;
     Ok(Change::Register {
         number,
         value: u64::from_le_bytes(value),

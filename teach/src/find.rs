@@ -1,5 +1,6 @@
 //! The next cycle in which something happens.
 
+use hps_isa::said;
 use hps_pipeline::core::EventSet;
 
 use crate::protocol::{Problem, Wanted, address_of};
@@ -14,7 +15,7 @@ pub(crate) fn find(
 ) -> Result<Option<u64>, Problem> {
     let event = match wanted {
         Wanted::Event { name } => EventSet::named(name)
-            .ok_or_else(|| Problem::new(format!("there is no event `{name}`")))?,
+            .ok_or_else(|| Problem::new(said!("there is no event `{name}`", name = name)))?,
         _ => EventSet::NONE,
     };
     let addresses = match wanted {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hps_isa::said;
 use hps_pipeline::contents::{Contents, Held, MemoryOp, Selector, Window};
 
 use crate::protocol::{EntryView, InsideView, MemoryOpView, Problem, TableView, hex};
@@ -118,10 +119,13 @@ impl Session {
         let table = tables
             .iter()
             .find(|one| one.name == table)
-            .ok_or_else(|| Problem::new(format!("there is no table `{table}`")))?;
+            .ok_or_else(|| Problem::new(said!("there is no table `{name}`", name = table)))?;
         if set >= table.sets as u64 {
-            let problem = format!("{} has the sets 0 to {}", table.name, table.sets - 1);
-            return Err(Problem::new(problem));
+            return Err(Problem::new(said!(
+                "{name} has the sets 0 to {last}",
+                name = table.name,
+                last = table.sets - 1
+            )));
         }
         let first = set as usize * table.ways;
         let entries = &table.entries[first..first + table.ways];

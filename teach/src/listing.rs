@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hps_isa::said;
 use hps_lab::Watch;
 use hps_profilers::oracle::Charge;
 use hps_profilers::views;
@@ -15,10 +16,12 @@ impl Session {
         self.recorded()?;
         let address = address_of(address)?;
         let image = self.image();
-        let function = image
-            .symbols
-            .function_at(address)
-            .ok_or_else(|| Problem::new(format!("no function has the address {}", hex(address))))?;
+        let function = image.symbols.function_at(address).ok_or_else(|| {
+            Problem::new(said!(
+                "no function has the address {address}",
+                address = hex(address)
+            ))
+        })?;
         let (exact, _) = self.truth(Watch {
             charge: Charge::Trigger,
             ..Watch::default()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hps_isa::said;
 use hps_lab::{Truth, Watch, dise_config};
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, SamplePoint, Scheme,
@@ -44,7 +45,7 @@ impl Session {
         let level = Level::ALL
             .into_iter()
             .find(|level| level.name() == order.level)
-            .ok_or_else(|| Problem::new(format!("there is no level `{}`", order.level)))?;
+            .ok_or_else(|| Problem::new(said!("there is no level `{name}`", name = order.level)))?;
         let mut marks = Vec::new();
         let mut samplers = Vec::new();
         let is_alone = !self.has_peers();
@@ -202,11 +203,13 @@ impl Session {
             "method" => ProfileKind::Method,
             "call_pair" => ProfileKind::CallPair,
             other => {
-                let problem = format!("HPS collects `method` or `call_pair` here, not `{other}`");
-                return Err(Problem::new(problem));
+                return Err(Problem::new(said!(
+                    "HPS collects `method` or `call_pair` here, not `{name}`",
+                    name = other
+                )));
             }
         };
-        let point = SamplePoint::new(order.burst, order.sparsity).map_err(Problem::new)?;
+        let point = SamplePoint::new(order.burst, order.sparsity).map_err(Problem::english)?;
         let scheme = match order.random_period {
             true => Scheme::Randomized,
             false => Scheme::Hps,
@@ -216,11 +219,12 @@ impl Session {
             streams: None,
             ..CollectorOptions::default()
         };
-        let collector = Collector::of(scheme, &[kind], point, &options).map_err(Problem::new)?;
-        let grid = GridProbe::new(&[]).map_err(Problem::new)?;
+        let collector =
+            Collector::of(scheme, &[kind], point, &options).map_err(Problem::english)?;
+        let grid = GridProbe::new(&[]).map_err(Problem::english)?;
         let exact = ready.lab().watched_by(grid).run()?.probe.finish();
         let ran = ready.timed().edited_by(&collector).run()?;
-        let collected = collector.read(&ran.process).map_err(Problem::new)?;
+        let collected = collector.read(&ran.process).map_err(Problem::english)?;
         let image = self.image();
         let name = |pc: u64| {
             let function = image.symbols.function_at(pc);
@@ -264,7 +268,7 @@ impl Session {
                     members,
                 )
             }
-            _ => return Err(Problem::new("nothing was collected")),
+            _ => return Err(Problem::new(said!("nothing was collected"))),
         })
     }
 
@@ -314,9 +318,9 @@ type Sampler = (Box<dyn Policy>, hps_profilers::Period, Marks);
 
 fn sampler(order: &ProfilerOrder) -> Result<Sampler, Problem> {
     let profiler = registry::find(&order.name)
-        .ok_or_else(|| Problem::new(format!("there is no profiler `{}`", order.name)))?;
+        .ok_or_else(|| Problem::new(said!("there is no profiler `{name}`", name = order.name)))?;
     if order.period == 0 {
-        return Err(Problem::new("a period is at least 1"));
+        return Err(Problem::new(said!("a period is at least 1")));
     }
     let mut period = profiler.period_of(order.period, order.seed);
     if order.random_percent > 0 {

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use hps_isa::said;
 use serde::{Deserialize, Serialize};
 
 /// Declares types of the exchange: serializable, and known to TypeScript in tests.
@@ -33,6 +34,7 @@ macro_rules! exchanged {
 
 mod coherence;
 mod inside;
+mod problems;
 mod productions;
 mod profiles;
 mod sizes;
@@ -40,6 +42,7 @@ mod timeline;
 
 pub use coherence::*;
 pub use inside::*;
+pub use problems::*;
 pub use productions::*;
 pub use profiles::*;
 pub use sizes::*;
@@ -54,6 +57,7 @@ pub(crate) fn typescript() -> String {
         &declarations(),
         &coherence::declarations(),
         &inside::declarations(),
+        &problems::declarations(),
         &productions::declarations(),
         &profiles::declarations(),
         &sizes::declarations(),
@@ -151,18 +155,6 @@ exchanged! {
         Compiled { text: String },
         /// An error: the question cannot be answered.
         Problem(Problem),
-    }
-
-    /// Why something cannot be done, and where the reason lies, if it lies in a text.
-    pub struct Problem {
-        /// In words.
-        pub message: String,
-        /// `assembly`, `c`, `machine`, or the name of a production file.
-        pub place: Option<String>,
-        /// The line there, from 1.
-        pub line: Option<u64>,
-        /// The column, from 1.
-        pub column: Option<u64>,
     }
 
     /// A program, a machine and productions to run together.
@@ -312,8 +304,10 @@ exchanged! {
         pub handler: u64,
         /// End of the run: `exit`, `limit` or `fault`.
         pub end: String,
-        /// The exit code, or the fault in words.
+        /// The exit code, or the fault in English.
         pub said: String,
+        /// The fault, if the program ended by one.
+        pub fault: Option<Fault>,
         /// Standard output and standard error of the program.
         pub output: String,
         /// Counters of the core.
@@ -547,19 +541,6 @@ exchanged! {
     }
 }
 
-impl Problem {
-    /// A problem without a place.
-    #[must_use]
-    pub fn new(message: impl ToString) -> Problem {
-        Problem {
-            message: message.to_string(),
-            place: None,
-            line: None,
-            column: None,
-        }
-    }
-}
-
 /// An address as text.
 #[must_use]
 pub fn hex(address: u64) -> String {
@@ -573,5 +554,5 @@ pub fn hex(address: u64) -> String {
 pub fn address_of(text: &str) -> Result<u64, Problem> {
     let digits = text.trim().trim_start_matches("0x");
     u64::from_str_radix(digits, 16)
-        .map_err(|_| Problem::new(format!("`{text}` is no address: write 0x1234")))
+        .map_err(|_| Problem::new(said!("`{text}` is no address: write 0x1234", text = text)))
 }

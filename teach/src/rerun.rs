@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 use hps_dise::DiseEngine;
 use hps_isa::editor::{DecodeEditor, NoEditor};
 use hps_isa::probe::NoProbe;
+use hps_isa::said;
 use hps_lab::{Editable, Install, PlacedEdit, TimedLoop};
 use hps_pipeline::contents::{Contents, Window};
 use hps_pipeline::core::{Chip, EitherCore};
@@ -61,7 +62,7 @@ impl Rerun {
                 let productions = ready.productions.as_ref();
                 runner.go(cycle, || match productions {
                     Some(productions) => opened(ready, productions),
-                    None => Err(Problem::new("the run has no productions")),
+                    None => Err(Problem::new(said!("the run has no productions"))),
                 })?;
             }
         }
@@ -80,7 +81,7 @@ where
     let mut chip = match ready.timed().edited_by(installs).open()?.into_inner() {
         EitherCore::Cycle(chip) => chip,
         EitherCore::Instruction(_) => {
-            return Err(Problem::new("this core has no cycles to stop in"));
+            return Err(Problem::new(said!("this core has no cycles to stop in")));
         }
     };
     for placed in ready.edits.iter().filter(|edit| edit.position == 0) {
@@ -196,7 +197,7 @@ impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
     fn inside(&mut self, context: u64) -> Result<(Vec<Contents>, Window), Problem> {
         let context = context as usize;
         if context >= self.chip.processors() {
-            return Err(Problem::new(format!("there is no context {context}")));
+            return Err(Problem::new(said!("there is no context {n}", n = context)));
         }
         let contents = self.chip.contents(context, self.cycle);
         Ok((contents, self.chip.window(context)))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hps_isa::isa::Isa;
+use hps_isa::said;
 use hps_lab::{Program, Ran, Timing};
 use hps_pipeline::config::{CacheConfig, MachineConfig, Scheduling};
 use hps_pipeline::core::EventSet;
@@ -93,10 +94,10 @@ impl Session {
     pub fn answer_text(&mut self, request: &str) -> String {
         let answer = match serde_json::from_str(request) {
             Ok(request) => self.answer(request),
-            Err(e) => Answer::Problem(Problem::new(format!("this is no question: {e}"))),
+            Err(e) => Answer::Problem(Problem::english(format!("this is no question: {e}"))),
         };
         serde_json::to_string(&answer).unwrap_or_else(|e| {
-            format!("{{\"answer\":\"problem\",\"message\":\"{e}\",\"place\":null,\"line\":null,\"column\":null}}")
+            format!("{{\"answer\":\"problem\",\"message\":\"{e}\",\"said\":null,\"place\":null,\"line\":null,\"column\":null}}")
         })
     }
 
@@ -193,8 +194,9 @@ impl Session {
             Request::Analyze => {
                 let recorded = self.recorded()?;
                 if self.has_peers() {
-                    let problem = "loops are analyzed on machines with one context";
-                    return Err(Problem::new(problem));
+                    return Err(Problem::new(said!(
+                        "loops are analyzed on machines with one context"
+                    )));
                 }
                 Answer::Analysis(analyze_run(
                     &self.ready().program,
@@ -206,11 +208,11 @@ impl Session {
     }
 
     fn compile(&self, c: &str) -> Result<String, Problem> {
-        let compiler = self.compiler.ok_or_else(|| Problem {
-            place: Some("c".to_owned()),
-            ..Problem::new(
-                "a page in a browser alone has no compiler of C: `hps teach --serve 8000` serves one that has",
-            )
+        let compiler = self.compiler.ok_or_else(|| {
+            Problem::new(said!(
+                "a page in a browser alone has no compiler of C: `hps teach --serve 8000` serves one that has"
+            ))
+            .at("c")
         })?;
         compiler(c)
     }
@@ -244,7 +246,7 @@ impl Session {
     fn run(&self) -> Result<&Run, Problem> {
         self.run
             .as_ref()
-            .ok_or_else(|| Problem::new("nothing has run yet"))
+            .ok_or_else(|| Problem::new(said!("nothing has run yet")))
     }
 
     pub(crate) fn recorded(&self) -> Result<&Recorded, Problem> {
@@ -284,7 +286,7 @@ impl Session {
     pub(crate) fn rerun(&mut self) -> Result<(&Ready, &Recorded, &mut Option<Rerun>), Problem> {
         match &mut self.run {
             Some(run) => Ok((&run.ready, &run.recorded, &mut run.rerun)),
-            None => Err(Problem::new("nothing has run yet")),
+            None => Err(Problem::new(said!("nothing has run yet"))),
         }
     }
 
@@ -292,7 +294,7 @@ impl Session {
     pub(crate) fn messages(&mut self) -> Result<(&Ready, u64, &mut Option<Messages>), Problem> {
         match &mut self.run {
             Some(run) => Ok((&run.ready, run.cycles, &mut run.messages)),
-            None => Err(Problem::new("nothing has run yet")),
+            None => Err(Problem::new(said!("nothing has run yet"))),
         }
     }
 
@@ -300,7 +302,7 @@ impl Session {
     pub(crate) fn replayed(&mut self) -> Result<(&Ready, &Recorded, &mut Option<Replay>), Problem> {
         match &mut self.run {
             Some(run) => Ok((&run.ready, &run.recorded, &mut run.replay)),
-            None => Err(Problem::new("nothing has run yet")),
+            None => Err(Problem::new(said!("nothing has run yet"))),
         }
     }
 }

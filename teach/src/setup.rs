@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hps_dise::{DiseError, LoadOptions, ProductionSet};
 use hps_isa::asm::program::{self, ProgramError};
+use hps_isa::said;
 use hps_lab::{Lab, LabError, PlacedEdit, Productions, Program, Timed, dise_config};
 use hps_pipeline::config::{ConfigError, MachineConfig};
 use hps_productions::ProductionFile;
@@ -61,15 +62,14 @@ impl Ready {
         served: Option<&Program>,
     ) -> Result<Ready, Problem> {
         if setup.limit > limits.instructions {
-            let problem = format!(
-                "a run has at most {} instructions here{}",
-                limits.instructions,
-                match limits.instructions < Limits::SERVED.instructions {
-                    true => "; a page that `hps teach --serve` serves takes more",
-                    false => "",
-                }
-            );
-            return Err(Problem::new(problem));
+            let most = limits.instructions;
+            return Err(Problem::new(match most < Limits::SERVED.instructions {
+                true => said!(
+                    "a run has at most {most} instructions here; a page that `hps teach --serve` serves takes more",
+                    most = most
+                ),
+                false => said!("a run has at most {most} instructions here", most = most),
+            }));
         }
         let (mut program, text) = program_of(&setup.program, limits, served)?;
         if !matches!(setup.program, ProgramChoice::BuiltIn { .. }) {
@@ -84,9 +84,9 @@ impl Ready {
         let machine = machine_of(&setup.machine, &setup.keys)?;
         let isa = program.image.isa;
         if machine.chip.has_peers() && !setup.edits.is_empty() {
-            return Err(Problem::new(
-                "registers and memory are edited on machines with one context: take the edits back, or choose another machine",
-            ));
+            return Err(Problem::new(said!(
+                "registers and memory are edited on machines with one context: take the edits back, or choose another machine"
+            )));
         }
         let edits = placed(&setup.edits, isa)?;
         let productions = if setup.productions.is_empty() {
@@ -97,7 +97,7 @@ impl Ready {
                 set,
                 engine: dise_config(&machine),
             };
-            Some(loaded.on(&machine).map_err(Problem::new)?)
+            Some(loaded.on(&machine).map_err(Problem::english)?)
         };
         Ok(Ready {
             program,
@@ -130,17 +130,18 @@ fn program_of(
     match choice {
         ProgramChoice::BuiltIn { name, isa, size } => {
             let workload = hps_workloads::find(name)
-                .ok_or_else(|| Problem::new(format!("there is no program `{name}`")))?;
+                .ok_or_else(|| Problem::new(said!("there is no program `{name}`", name = name)))?;
             let size = Size::ALL.into_iter().find(|s| s.arg() == size);
             let size =
-                size.ok_or_else(|| Problem::new("a program runs with `small` or `large`"))?;
+                size.ok_or_else(|| Problem::new(said!("a program runs with `small` or `large`")))?;
             let mut program = Program::workload(workload, isa_of(isa)?, size)?;
             program.expected = None;
             Ok((program, AssemblyText::default()))
         }
         ProgramChoice::Assembly { isa, text, c: _ } => {
             let assembled = program::assemble(isa_of(isa)?, text)?;
-            let image = ProgramImage::parse(&assembled.file, "assembly").map_err(Problem::new)?;
+            let image =
+                ProgramImage::parse(&assembled.file, "assembly").map_err(Problem::english)?;
             let program = Program::of_image("assembly", Arc::new(image));
             let names = assembled.names.into_iter();
             // Smaller values are constants and no addresses of code.
@@ -155,24 +156,26 @@ fn program_of(
         }
         ProgramChoice::File { name, hex } => {
             if hex.len() as u64 / 2 > limits.file_bytes {
-                let problem = format!(
-                    "{name}: a file has at most {} bytes here",
-                    limits.file_bytes
-                );
-                return Err(Problem::new(problem));
+                return Err(Problem::new(said!(
+                    "{name}: a file has at most {most} bytes here",
+                    name = name,
+                    most = limits.file_bytes
+                )));
             }
-            let bytes = bytes_of(hex)
-                .ok_or_else(|| Problem::new("the bytes of the file are no hexadecimal digits"))?;
-            let image = ProgramImage::parse(&bytes, name).map_err(Problem::new)?;
+            let bytes = bytes_of(hex).ok_or_else(|| {
+                Problem::new(said!("the bytes of the file are no hexadecimal digits"))
+            })?;
+            let image = ProgramImage::parse(&bytes, name).map_err(Problem::english)?;
             let program = Program::of_image(name, Arc::new(image));
             Ok((program, AssemblyText::default()))
         }
         ProgramChoice::Served { name, .. } => {
             let program = served.filter(|program| program.name == *name).cloned();
             let program = program.ok_or_else(|| {
-                let problem =
-                    format!("{name} is not here: it was served by `hps teach --serve {name}`");
-                Problem::new(problem)
+                Problem::new(said!(
+                    "{name} is not here: it was served by `hps teach --serve {name}`",
+                    name = name
+                ))
             })?;
             Ok((program, AssemblyText::default()))
         }
@@ -180,8 +183,12 @@ fn program_of(
 }
 
 pub(crate) fn isa_of(name: &str) -> Result<Isa, Problem> {
-    Isa::from_name(name)
-        .ok_or_else(|| Problem::new(format!("`{name}` is no instruction set: riscv64 or alpha")))
+    Isa::from_name(name).ok_or_else(|| {
+        Problem::new(said!(
+            "`{name}` is no instruction set: riscv64 or alpha",
+            name = name
+        ))
+    })
 }
 
 /// The bytes of hexadecimal digits.
@@ -230,10 +237,10 @@ impl Section {
                 self.values.insert(path.to_owned(), value.to_owned());
                 Ok(())
             }
-            _ => Err(Problem {
-                place: Some("machine".to_owned()),
-                ..Problem::new(format!("`{path}` is no key: write section.key"))
-            }),
+            _ => {
+                let said = said!("`{path}` is no key: write section.key", path = path);
+                Err(Problem::new(said).at("machine"))
+            }
         }
     }
 
@@ -258,9 +265,12 @@ pub(crate) fn production_set(
     params: &BTreeMap<String, u64>,
 ) -> Result<ProductionSet, Problem> {
     let built_in = |file: &TextFile| match file.text.is_empty() {
-        true => ProductionFile::find(&file.name)
-            .map(Some)
-            .ok_or_else(|| Problem::new(format!("there is no production file `{}`", file.name))),
+        true => ProductionFile::find(&file.name).map(Some).ok_or_else(|| {
+            Problem::new(said!(
+                "there is no production file `{name}`",
+                name = file.name
+            ))
+        }),
         false => Ok(None),
     };
     let found: Vec<Option<ProductionFile>> =
@@ -293,26 +303,28 @@ pub(crate) fn production_set(
 
 impl From<LabError> for Problem {
     fn from(error: LabError) -> Self {
-        Problem::new(error)
+        match error {
+            LabError::NotEdited { position } => Problem::new(said!(
+                "memory that is edited behind instruction {n} is not mapped there",
+                n = position
+            )),
+            error => Problem::english(error),
+        }
     }
 }
 
 impl From<ConfigError> for Problem {
     fn from(error: ConfigError) -> Self {
-        Problem {
-            place: Some("machine".to_owned()),
-            ..Problem::new(error)
-        }
+        Problem::english(error).at("machine")
     }
 }
 
 impl From<ProgramError> for Problem {
     fn from(error: ProgramError) -> Self {
         Problem {
-            message: error.message,
-            place: Some("assembly".to_owned()),
             line: Some(error.line as u64),
             column: Some(error.column as u64),
+            ..Problem::new(error.message).at("assembly")
         }
     }
 }
@@ -321,7 +333,7 @@ impl From<DiseError> for Problem {
     fn from(error: DiseError) -> Self {
         match &error {
             DiseError::Text(at) => at.as_ref().into(),
-            _ => Problem::new(error),
+            _ => Problem::english(error),
         }
     }
 }
@@ -330,10 +342,9 @@ impl From<&hps_dise::Diagnostic> for Problem {
     fn from(at: &hps_dise::Diagnostic) -> Self {
         let help = at.help.as_ref().map(|h| format!(" ({h})"));
         Problem {
-            message: format!("{}{}", at.message, help.unwrap_or_default()),
-            place: Some(at.file.clone()),
             line: Some(at.line as u64),
             column: Some(at.column as u64),
+            ..Problem::english(format!("{}{}", at.message, help.unwrap_or_default())).at(&at.file)
         }
     }
 }

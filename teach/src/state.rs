@@ -8,6 +8,8 @@ use hps_dise::flags::{FlagCondition, flag_name, overflow_bit, zero_bit};
 use hps_isa::inst::reg;
 use hps_isa::isa::Isa;
 use hps_isa::probe::NoProbe;
+use hps_isa::said;
+use hps_isa::said::Said;
 use hps_lab::{Editable, PlacedEdit, Productions};
 use hps_sim_core::machine::Machine;
 use hps_system::process::Process;
@@ -23,8 +25,12 @@ const MOST_BYTES: u64 = 4096;
 
 /// Note that a machine with several contexts has no such state: threads of the functional machine take turns in another
 /// order than those of a timed run.
-const SEVERAL: &str = "Registers, memory and the next instructions are shown for machines with one context: choose \
-    another machine, or look at the time line and the blocks of each context.";
+fn several() -> Said {
+    said!(
+        "Registers, memory and the next instructions are shown for machines with one context: choose \
+         another machine, or look at the time line and the blocks of each context."
+    )
+}
 
 /// The functional machine, with an engine or without.
 enum Functional {
@@ -115,7 +121,7 @@ impl Session {
     pub(crate) fn state(&mut self, cycle: u64) -> Result<StateView, Problem> {
         if self.has_peers() {
             return Ok(StateView {
-                missing: SEVERAL.to_owned(),
+                missing: several().to_string(),
                 instructions: self
                     .recorded()?
                     .sums(self.recorded()?.commits_until(cycle))
@@ -170,7 +176,7 @@ impl Session {
         bytes: u64,
     ) -> Result<(String, Vec<String>), Problem> {
         if self.has_peers() {
-            return Err(Problem::new(SEVERAL));
+            return Err(Problem::new(several()));
         }
         let address = match (address.parse::<f64>(), address.starts_with("0x")) {
             (_, true) | (Err(_), _) => self.address_named(address)?,

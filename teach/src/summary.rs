@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use hps_isa::trap::Trap;
 use hps_lab::{EndError, Ran, Timing};
 use hps_pipeline::config::{CacheConfig, ChipConfig, L2Place, MemoryConfig, Scheduling, Stages};
 use hps_pipeline::core::{Cause, ContextId};
 use hps_sim_core::machine::Stop;
 use serde_json::Value;
 
-use crate::protocol::{CacheSize, FunctionInfo, Sizes, Slots, Summary, hex};
+use crate::protocol::{CacheSize, Fault, FunctionInfo, Sentence, Sizes, Slots, Summary, hex};
 use crate::recorder::{Recorded, Recorder};
 use crate::setup::Ready;
 
@@ -19,18 +20,22 @@ pub(crate) fn summary<E>(
     recorded: &Recorded,
 ) -> Summary {
     let (machine, timing) = (&ready.machine, &ran.timing);
-    let (end, said) = match &ran.stop {
-        Stop::Exit(code) => ("exit", format!("exit code {code}")),
+    let (end, said, fault) = match &ran.stop {
+        Stop::Exit(code) => ("exit", format!("exit code {code}"), None),
         Stop::Limit => (
             "limit",
             format!("stopped after {} instructions", ran.retired.program),
+            None,
         ),
-        Stop::Fault(_) => (
-            "fault",
-            EndError::unless_success(ran.stop, &ran.process)
-                .err()
-                .map_or_else(String::new, |e| e.to_string()),
-        ),
+        Stop::Fault(_) => {
+            let end = EndError::unless_success(ran.stop, &ran.process).err();
+            let fault = match &end {
+                Some(EndError::Fault(trap)) => fault(trap),
+                _ => None,
+            };
+            let said = end.map_or_else(String::new, |end| end.to_string());
+            ("fault", said, fault)
+        }
     };
     let mut output = ran.process.os.captured_stdout().to_vec();
     output.extend(ran.process.os.captured_stderr());
@@ -56,6 +61,7 @@ pub(crate) fn summary<E>(
         handler: ran.retired.handler,
         end: end.to_owned(),
         said,
+        fault,
         output: String::from_utf8_lossy(&output).into_owned(),
         core,
         memory: entries.map(|(name, n)| (name.to_owned(), n)).collect(),
@@ -88,6 +94,14 @@ pub(crate) fn summary<E>(
         edited: Vec::new(),
         warnings,
     }
+}
+
+fn fault(trap: &Trap) -> Option<Fault> {
+    Some(Fault {
+        cause: Sentence::of(&trap.cause.said())?,
+        pc: hex(trap.pc),
+        encoding: format!("{:#010x}", trap.encoding),
+    })
 }
 
 /// The hardware contexts, in the order of their numbers.

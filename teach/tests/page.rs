@@ -129,12 +129,12 @@ fn decoded(text: &str) -> Vec<u8> {
 
 /// Answers of the page's simulator to questions, one a line.
 fn answered(questions: &[String]) -> Vec<String> {
-    let page = hps_teach::PAGE;
-    let packed = decoded(between(
-        page,
-        "<script type=\"text/plain\" id=\"simulator\">",
-        "</script>",
-    ));
+    let parts = hps_teach::PAGE.split("<script type=\"text/plain\" class=\"simulator\">");
+    let parts = parts.skip(1).map(|part| {
+        let (part, _) = part.split_once("</script>").expect("the part has an end");
+        part
+    });
+    let packed = decoded(&parts.collect::<String>());
     let mut module = Vec::new();
     flate2::read::GzDecoder::new(&packed[..])
         .read_to_end(&mut module)

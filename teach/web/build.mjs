@@ -87,6 +87,15 @@ new Uint8Array(memory.buffer, room, question.length).set(question);
 const bytes = hps_ask(room, question.length);
 const catalog = new TextDecoder().decode(new Uint8Array(memory.buffer, hps_answer(), bytes));
 
+// Parts of the compressed simulator, each of which the worker gets as soon as the browser has read it. Four characters of
+// base 64 are three bytes, so that each part is read alone.
+const PART = 1 << 19;
+const packed = gzipSync(simulator, { level: 9 }).toString("base64");
+const simulatorParts = Array.from({ length: Math.ceil(packed.length / PART) }, (_, at) => {
+  const isLast = (at + 1) * PART >= packed.length;
+  return `<script type="text/plain" class="simulator">${packed.slice(at * PART, (at + 1) * PART)}</script><script>hpsBoot.part(${isLast})</script>`;
+});
+
 const noScript = "This page runs a processor simulator in JavaScript, which is switched off here.";
 const inEach = [["en", noScript], ...Object.entries(languages).map(([code, { words }]) => [code, words[noScript]])];
 
@@ -99,7 +108,8 @@ const parts = {
   EXAMPLES: JSON.stringify([...examples, ...programs]).replaceAll("<", "\\u003c"),
   WORKER: inScript(bundle("worker.ts")),
   CATALOG: catalog.replaceAll("<", "\\u003c"),
-  SIMULATOR: gzipSync(simulator, { level: 9 }).toString("base64"),
+  BOOT: inScript(bundle("boot.ts")),
+  SIMULATOR: simulatorParts.join("\n"),
   MAIN: inScript(bundle("main.ts")),
 };
 const page = readFileSync(join(work, "web/src/index.html"), "utf8").replace(

@@ -165,7 +165,7 @@ fn instructions(
                     .and_then(|token| nearest(token, hook.names()));
                 let help = help.map(|near| format!("did you mean `{near}`?"));
                 Err(source
-                    .diagnostic(line.at + error.column, error.message, help)
+                    .diagnostic(line.at + error.column, String::from(error.message), help)
                     .into())
             }
         },

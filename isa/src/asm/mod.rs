@@ -11,6 +11,8 @@ pub use suggest::{edit_distance, nearest};
 
 use crate::inst::reg;
 use crate::inst::{Inst, Op};
+use crate::said;
+use crate::said::Said;
 
 /// Text that is not one instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +21,7 @@ pub struct AsmError {
     /// Where in the text, as a byte offset from its beginning.
     pub column: usize,
     /// What is wrong and what would be right.
-    pub message: String,
+    pub message: Said,
 }
 
 /// Names that the caller gives to operands. It is asked before the assembler looks at a token
@@ -52,7 +54,7 @@ pub(crate) struct Token<'a> {
 }
 
 impl Token<'_> {
-    pub(crate) fn error(self, message: impl Into<String>) -> AsmError {
+    pub(crate) fn error(self, message: impl Into<Said>) -> AsmError {
         AsmError {
             column: self.column,
             message: message.into(),
@@ -70,7 +72,7 @@ pub(crate) fn split(text: &str) -> Result<(Token<'_>, Vec<Token<'_>>), AsmError>
         column: start,
     };
     if body.is_empty() {
-        return Err(mnemonic.error("an instruction is missing"));
+        return Err(mnemonic.error(said!("an instruction is missing")));
     }
     let mut tokens = Vec::new();
     if body.len() == length {
@@ -84,7 +86,7 @@ pub(crate) fn split(text: &str) -> Result<(Token<'_>, Vec<Token<'_>>), AsmError>
             column: at + lead,
         };
         if token.text.is_empty() {
-            return Err(token.error("an operand is missing"));
+            return Err(token.error(said!("an operand is missing")));
         }
         tokens.push(token);
         at += piece.len() + 1;
@@ -129,19 +131,24 @@ impl Context<'_> {
             return Ok(register);
         }
         let Some(register) = (self.parse_register)(token.text) else {
-            return Err(token.error(format!("`{}` is not a register", token.text)));
+            return Err(token.error(said!("`{name}` is not a register", name = token.text)));
         };
         if fits(register) {
             return Ok(register);
         }
-        let wanted = match kind {
-            Kind::Integer => "an integer register",
-            Kind::Float => "a floating-point register",
-        };
-        Err(token.error(format!(
-            "`{}` takes {wanted} here, not `{}`",
-            self.mnemonic, token.text
-        )))
+        let (name, given) = (self.mnemonic, token.text);
+        Err(token.error(match kind {
+            Kind::Integer => said!(
+                "`{name}` takes an integer register here, not `{given}`",
+                name = name,
+                given = given
+            ),
+            Kind::Float => said!(
+                "`{name}` takes a floating-point register here, not `{given}`",
+                name = name,
+                given = given
+            ),
+        }))
     }
 
     /// Any 64-bit value.
@@ -150,9 +157,9 @@ impl Context<'_> {
             .immediate(token.text)
             .or_else(|| parse_number(token.text))
             .ok_or_else(|| {
-                token.error(format!(
-                    "`{}` is neither a number nor a known name",
-                    token.text
+                token.error(said!(
+                    "`{name}` is neither a number nor a known name",
+                    name = token.text
                 ))
             })
     }
@@ -163,9 +170,12 @@ impl Context<'_> {
         if (low..=high).contains(&value) {
             return Ok(value);
         }
-        Err(token.error(format!(
-            "{value} is out of range: `{}` takes {low} to {high} here",
-            self.mnemonic
+        Err(token.error(said!(
+            "{value} is out of range: `{name}` takes {low} to {high} here",
+            value = value,
+            name = self.mnemonic,
+            low = low,
+            high = high
         )))
     }
 }
@@ -194,12 +204,12 @@ pub(crate) fn check_dise_move(inst: &Inst, mnemonic: Token<'_>) -> Result<(), As
         return Ok(());
     }
     match mnemonic.text {
-        "d_mfdr" if dise(inst.rd) || !dise(inst.rs1) => {
-            Err(mnemonic.error("`d_mfdr` moves from a DISE register: `d_mfdr rd, drN`"))
-        }
-        "d_mtdr" if !dise(inst.rd) || dise(inst.rs1) => {
-            Err(mnemonic.error("`d_mtdr` moves to a DISE register: `d_mtdr drN, rs1`"))
-        }
+        "d_mfdr" if dise(inst.rd) || !dise(inst.rs1) => Err(mnemonic.error(said!(
+            "`d_mfdr` moves from a DISE register: `d_mfdr rd, drN`"
+        ))),
+        "d_mtdr" if !dise(inst.rd) || dise(inst.rs1) => Err(mnemonic.error(said!(
+            "`d_mtdr` moves to a DISE register: `d_mtdr drN, rs1`"
+        ))),
         _ => Ok(()),
     }
 }
@@ -210,12 +220,43 @@ pub(crate) fn unknown_mnemonic<'a>(
     known: impl Iterator<Item = &'a str>,
 ) -> AsmError {
     match nearest(mnemonic.text, known) {
-        Some(name) => mnemonic.error(format!(
-            "unknown instruction `{}`; did you mean `{name}`?",
-            mnemonic.text
+        Some(near) => mnemonic.error(said!(
+            "unknown instruction `{name}`; did you mean `{near}`?",
+            name = mnemonic.text,
+            near = near
         )),
-        None => mnemonic.error(format!("unknown instruction `{}`", mnemonic.text)),
+        None => mnemonic.error(said!("unknown instruction `{name}`", name = mnemonic.text)),
     }
+}
+
+/// The error for an instruction with another number of operands than those of these names.
+pub(crate) fn wrong_count(
+    mnemonic: Token<'_>,
+    names: &[&str],
+    count: usize,
+    given: usize,
+) -> AsmError {
+    let (name, names) = (mnemonic.text, names.join(", "));
+    mnemonic.error(match count {
+        0 => said!(
+            "`{name}` takes no operands, not {given}",
+            name = name,
+            given = given
+        ),
+        1 => said!(
+            "`{name}` takes 1 operand ({names}), not {given}",
+            name = name,
+            names = names,
+            given = given
+        ),
+        _ => said!(
+            "`{name}` takes {count} operands ({names}), not {given}",
+            name = name,
+            count = count,
+            names = names,
+            given = given
+        ),
+    })
 }
 
 /// Decimal, `0x` or `0b`, with a sign.

@@ -10,6 +10,7 @@ mod chain;
 use std::collections::BTreeMap;
 
 use hps_isa::inst::OpClass;
+use hps_isa::said;
 use hps_lab::{Lab, Program};
 use hps_pipeline::config::{AddressGeneration, MachineConfig};
 use hps_pipeline::core::{Cause, EventSet};
@@ -104,8 +105,9 @@ impl Window {
         let (head, times) = hottest
             .filter(|&(_, count)| count >= 2 * FEWEST)
             .ok_or_else(|| {
-                let problem = "no loop goes round often enough: a steady state takes 16 iterations";
-                Problem::new(problem)
+                Problem::new(said!(
+                    "no loop goes round often enough: a steady state takes 16 iterations"
+                ))
             })?;
         let all = recorded.commits.iter().enumerate();
         let starts: Vec<usize> = all

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Sentence;
+
 exchanged! {
     /// Messages about lines that several cores asked for, in the order of their cycles.
     pub struct CoherenceView {
@@ -42,7 +44,7 @@ exchanged! {
         /// A letter for each core, before and behind it: modified, exclusive, shared, invalid.
         pub before: String,
         pub after: String,
-        /// In words.
-        pub text: String,
+        /// In words, to be joined by `; `.
+        pub said: Vec<Sentence>,
     }
 }

@@ -30,6 +30,42 @@ fn is_coherent(states: &str) -> bool {
     count("ME") == 0 || (count("ME") == 1 && count("S") == 0)
 }
 
+/// The sentences of a message in English.
+fn english(message: &Message) -> String {
+    let fill = |one: &Sentence| {
+        let values = one.values.iter();
+        values.fold(one.text.clone(), |text, (name, value)| {
+            text.replace(&format!("{{{name}}}"), value)
+        })
+    };
+    let all: Vec<String> = message.said.iter().map(fill).collect();
+    all.join("; ")
+}
+
+#[test]
+fn messages_say_who_wants_what() {
+    let (mut session, _) = started(example(&false_sharing(), "cmp-4"));
+    let view = coherence(&mut session, None);
+    let mut waits = 0;
+    for message in &view.messages {
+        let (said, from) = (english(message), &message.from);
+        assert!(!said.contains(['{', '}']), "{said}");
+        let begins = match message.kind.as_str() {
+            "request" => format!("{from} wants "),
+            "acknowledgement" => format!("{from} has given its copy up"),
+            "invalidation" => format!("{} loses its copy", message.to),
+            "right" => format!("{} may write its copy now", message.to),
+            "drop" => format!("{from} drops the line for another one"),
+            "change" => format!("{from} writes the line that it has alone; nobody is told"),
+            "write_back" => "the changed line goes to what all cores share, too".to_owned(),
+            _ => String::new(),
+        };
+        assert!(said.starts_with(&begins), "{}: {said}", message.kind);
+        waits += usize::from(said.contains("; the transfer before lasts "));
+    }
+    assert!(waits > 0);
+}
+
 #[test]
 fn no_message_leaves_two_writers() {
     for text in [THREADS.to_owned(), false_sharing()] {
@@ -134,7 +170,10 @@ fn a_line_is_there_behind_its_transfer() {
         let data = of(forward.request, "data").expect("a line");
         assert!(asked.cycle <= forward.cycle, "{asked:?}");
         let sent = forward.cycle + transfer;
-        assert!(data.text.starts_with(&format!("sent in cycle {sent};")));
+        assert!(
+            data.said[0].text.starts_with("sent in cycle {cycle};")
+                && data.said[0].values["cycle"] == sent.to_string()
+        );
         assert!(data.cycle >= sent, "{data:?}");
         assert_eq!((&asked.from, &forward.to), (&data.to, &data.from));
         // The line stays until it is there: no other core is sent it before.

@@ -1,8 +1,6 @@
-//! Arguments and standard input of programs.
+//! Arguments and standard input of programs, and what is said of wrong ones.
 
-use super::assembly;
-use crate::Session;
-use crate::protocol::{Answer, Request};
+use super::*;
 
 #[test]
 fn a_program_has_its_arguments_and_reads_its_input() {
@@ -16,4 +14,34 @@ fn a_program_has_its_arguments_and_reads_its_input() {
         panic!("it runs");
     };
     assert_eq!(summary.output, "five\nabc");
+}
+
+#[test]
+fn problems_and_faults_are_sentences_with_values() {
+    let run = |text: &str| Request::Run {
+        setup: example(text, "hps-4wide"),
+    };
+    let problem = ask!(Session::new(), run("nop\nadd a0, a1"), Answer::Problem);
+    let said = problem.said.expect("a sentence");
+    assert_eq!(
+        said.text,
+        "`{name}` takes {count} operands ({names}), not {given}"
+    );
+    assert_eq!(said.values["names"], "rd, rs1, rs2");
+    assert_eq!(
+        problem.message,
+        "`add` takes 3 operands (rd, rs1, rs2), not 2"
+    );
+    assert_eq!(problem.line, Some(2));
+    let (_, summary) = started(example("li t0, 64\nld a0, 0(t0)", "hps-4wide"));
+    let fault = summary.fault.expect("a fault");
+    assert_eq!(fault.cause.text, "read of {address}, which is not readable");
+    assert_eq!(fault.cause.values["address"], "0x40");
+    let (pc, encoding) = (fault.pc, fault.encoding);
+    assert_eq!(
+        summary.said,
+        format!(
+            "the program faulted: read of 0x40, which is not readable at pc {pc} (encoding {encoding})"
+        )
+    );
 }

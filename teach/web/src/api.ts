@@ -1,13 +1,15 @@
 // Questions to the simulator, wherever it runs.
 
-import { Engine } from "./engine";
-import { t } from "./language";
+import type {} from "./boot";
+import { Compiler, Engine } from "./engine";
+import { sentence, t } from "./language";
+import { launchAgain, type Launched } from "./launch";
 import type { Answer, Problem, Request } from "./types";
 
 type Kind = Answer["answer"];
 type AnswerOf<K extends Kind> = Extract<Answer, { answer: K }>;
 
-/** A question that cannot be answered, with the place of the reason. */
+/** A question that cannot be answered, with the place of the reason, in the page's language. */
 export class Refusal extends Error {
   constructor(readonly problem: Problem) {
     super(problem.message);
@@ -16,21 +18,9 @@ export class Refusal extends Error {
 
 /** Why this browser cannot show the page; nothing if it can. */
 export function missing(): string | undefined {
-  if (typeof WebAssembly !== "object" || typeof WebAssembly.instantiateStreaming !== "function") return "WebAssembly";
+  if (typeof WebAssembly !== "object" || typeof WebAssembly.compileStreaming !== "function") return "WebAssembly";
   if (typeof DecompressionStream !== "function") return "DecompressionStream";
   return undefined;
-}
-
-/** The compressed simulator inside the page. */
-function packed(): Uint8Array<ArrayBuffer> {
-  const text = document.getElementById("simulator")!.textContent!.trim();
-  // Newer browsers decode it at once. This is two million characters, and somebody waits.
-  const quick = (Uint8Array as unknown as { fromBase64?(text: string): Uint8Array<ArrayBuffer> }).fromBase64;
-  if (quick) return quick.call(Uint8Array, text);
-  const characters = atob(text);
-  const bytes = new Uint8Array(characters.length);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = characters.charCodeAt(at);
-  return bytes;
 }
 
 /** Where questions are answered. */
@@ -41,6 +31,7 @@ interface Simulator {
 }
 
 interface Waiting {
+  request: Request;
   resolve(answer: Answer): void;
   reject(error: Error): void;
 }
@@ -48,56 +39,52 @@ interface Waiting {
 /** In a worker, so that the page never waits. */
 class InWorker implements Simulator {
   private worker!: Worker;
+  private module!: Promise<WebAssembly.Module>;
   private next = 0;
   private readonly waiting = new Map<number, Waiting>();
 
-  private constructor(private readonly bytes: Uint8Array<ArrayBuffer>) {}
-
-  static async of(bytes: Uint8Array<ArrayBuffer>): Promise<InWorker> {
-    const simulator = new InWorker(bytes);
-    await simulator.start();
-    return simulator;
+  constructor(launched: Launched) {
+    this.attach(launched);
   }
 
-  private start(): Promise<unknown> {
-    const text = document.getElementById("worker")!.textContent!;
-    const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-    const worker = new Worker(url);
+  private attach({ worker, module }: Launched): void {
     this.worker = worker;
-    return new Promise((resolve, reject) => {
-      worker.onerror = (event) => {
-        event.preventDefault();
-        reject(new Error(event.message || t("the worker cannot be started")));
-      };
-      worker.onmessage = (event: MessageEvent<{ id: number; answer: Answer; error?: string }>) => {
-        const { id, answer, error } = event.data;
-        if (id < 0) {
-          if (error) reject(new Error(error));
-          else resolve(null);
-          return;
-        }
-        const waiting = this.waiting.get(id);
-        this.waiting.delete(id);
-        if (error) waiting?.reject(new Error(t("the simulator stopped: {error}", { error })));
-        else waiting?.resolve(answer);
-      };
-      worker.postMessage({ id: -1, bytes: this.bytes });
+    this.module = module;
+    worker.addEventListener("message", ({ data }: MessageEvent<{ id?: number; answer: Answer; error?: string }>) => {
+      const { id, answer, error } = data;
+      if (id === undefined) return;
+      const waiting = this.waiting.get(id);
+      this.waiting.delete(id);
+      if (error) waiting?.reject(new Error(t("the simulator stopped: {error}", { error })));
+      else waiting?.resolve(answer);
     });
+  }
+
+  /** The simulator is compiled. Questions may be asked earlier. */
+  async ready(): Promise<void> {
+    await this.module;
   }
 
   async stop(): Promise<void> {
     this.worker.terminate();
-    for (const waiting of this.waiting.values()) waiting.reject(new Error(t("stopped")));
+    for (const { reject } of this.waiting.values()) reject(new Error(t("stopped")));
     this.waiting.clear();
-    await this.start();
+    this.attach(launchAgain(await this.module));
+    await this.module;
   }
 
   ask(request: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const id = this.next++;
-      this.waiting.set(id, { resolve, reject });
+      this.waiting.set(id, { request, resolve, reject });
       this.worker.postMessage({ id, request });
     });
+  }
+
+  /** Has the questions that wait answered elsewhere. */
+  handOver(to: Simulator): void {
+    for (const { request, resolve, reject } of this.waiting.values()) to.ask(request).then(resolve, reject);
+    this.waiting.clear();
   }
 }
 
@@ -105,8 +92,11 @@ class InWorker implements Simulator {
 class InPage implements Simulator {
   private constructor(private readonly engine: Engine) {}
 
-  static async of(bytes: Uint8Array<ArrayBuffer>): Promise<InPage> {
-    return new InPage(await Engine.of(bytes));
+  static async of(): Promise<InPage> {
+    const compiler = new Compiler();
+    for (const part of document.querySelectorAll("script.simulator")) compiler.take(part.textContent!);
+    compiler.end();
+    return new InPage(await Engine.of(await compiler.module));
   }
 
   async ask(request: Request): Promise<Answer> {
@@ -149,8 +139,13 @@ class InServer implements Simulator {
   }
 }
 
+/** A simulator has the worker that was started in front of the page. */
+let isTaken = false;
+
 export class Api {
-  private simulator!: Simulator;
+  /** A worker is here before its simulator is, since questions wait there. */
+  private simulator: Simulator | undefined;
+  private starting!: Promise<Simulator>;
   private readonly token = JSON.parse(document.getElementById("server")!.textContent!) as string | null;
 
   /** The page asks the command that has served it. */
@@ -158,28 +153,40 @@ export class Api {
     return this.token !== null;
   }
 
+  /** Starts the simulator; resolves when it is there. It may be asked at once. */
   async start(): Promise<void> {
-    if (this.token !== null) {
-      this.simulator = new InServer(this.token);
-      return;
-    }
-    const bytes = packed();
+    this.starting = this.begin();
+    await this.starting;
+  }
+
+  private async begin(): Promise<Simulator> {
+    if (this.token !== null) return (this.simulator = new InServer(this.token));
+    const { launched } = window.hpsBoot;
+    let worker: InWorker | undefined;
     try {
-      this.simulator = await InWorker.of(bytes);
+      if (!launched) throw new Error(t("the worker cannot be started"));
+      // The first simulator takes the worker in front of the page, another one a worker of its own.
+      worker = new InWorker(isTaken ? launchAgain(await launched.module) : launched);
+      isTaken = true;
+      this.simulator = worker;
+      await worker.ready();
+      return worker;
     } catch {
       // Some browsers refuse workers to pages from disk.
-      this.simulator = await InPage.of(bytes);
+      this.simulator = await InPage.of();
+      worker?.handOver(this.simulator);
+      return this.simulator;
     }
   }
 
   stop(): Promise<void> {
-    return this.simulator.stop();
+    return this.simulator!.stop();
   }
 
   /** Asks, and gives the answer of the kind that belongs to the question. */
   async ask<K extends Kind>(kind: K, request: Request): Promise<AnswerOf<K>> {
-    const answer = await this.simulator.ask(request);
-    if (answer.answer === "problem") throw new Refusal(answer);
+    const answer = await (this.simulator ?? (await this.starting)).ask(request);
+    if (answer.answer === "problem") throw new Refusal(answer.said ? { ...answer, message: sentence(answer.said) } : answer);
     if (answer.answer !== kind) throw new Error(`an answer of kind ${answer.answer} to ${request.ask}`);
     return answer as AnswerOf<K>;
   }

@@ -2,13 +2,16 @@
 
 import { Api, Refusal } from "./api";
 import { debounced } from "./dom";
-import { t } from "./language";
+import { sentence, t } from "./language";
 import { write, type Linked, type View } from "./link";
 import type { Catalog, CycleView, InsideView, Mark, Problem, Row, Sought, StateSpan, StateView, Summary, Wanted } from "./types";
 
-/** How a run ended. A fault is told in the simulator's words. */
-export const ended = ({ end, said, instructions }: Summary): string =>
-  end === "exit" ? t("exit code {code}", { code: said.replace("exit code ", "") }) : end === "limit" ? t("stopped after {n} instructions", { n: instructions }) : said;
+/** How a run ended. What stops a program at a limit is told in the simulator's words. */
+export function ended({ end, said, fault, instructions }: Summary): string {
+  if (end === "exit") return t("exit code {code}", { code: said.replace("exit code ", "") });
+  if (end === "limit") return t("stopped after {n} instructions", { n: instructions });
+  return fault ? t("the program faulted: {cause} at pc {pc} (encoding {encoding})", { ...fault, cause: sentence(fault.cause) }) : said;
+}
 
 /** What has changed. */
 export type Change = "setup" | "run" | "cycle" | "inside" | "selected" | "view" | "marks" | "problem" | "busy" | "curtain";
@@ -72,7 +75,7 @@ export class App {
     this.problem =
       error instanceof Refusal
         ? error.problem
-        : { message: error instanceof Error ? error.message : String(error), place: null, line: null, column: null };
+        : { message: error instanceof Error ? error.message : String(error), said: null, place: null, line: null, column: null };
     this.tell("problem");
   }
 
@@ -98,8 +101,10 @@ export class App {
       linked.context = Math.min(linked.context, summary.contexts.length - 1);
       if (linked.selected !== null && linked.selected >= summary.rows) linked.selected = null;
       this.setBusy(false);
+      // The simulator answers while the run is drawn.
+      const looked = this.look();
       this.tell("run");
-      await this.look();
+      await looked;
       if (fresh && number === this.runs) this.selectWaiting();
       return true;
     } catch (error) {
@@ -166,7 +171,7 @@ export class App {
   select(index: number | null): void {
     this.linked.selected = index;
     this.tell("selected");
-    void this.lookInside();
+    this.lookInsideSoon();
   }
 
   /** Shows another table of the machine. */
@@ -187,8 +192,9 @@ export class App {
       const view = await this.api.ask("cycle", { ask: "cycle", cycle, context });
       if (number !== this.looks) return;
       this.cycleView = view;
+      const asked = this.api.ask("state", { ask: "state", cycle });
       this.tell("cycle");
-      const state = await this.api.ask("state", { ask: "state", cycle });
+      const state = await asked;
       if (number !== this.looks) return;
       this.stateView = state;
       this.tell("cycle");

@@ -173,8 +173,20 @@ export class Blocks {
     return new Map([...slots].map((slot) => [slot.dataset["row"]!, slot.getBoundingClientRect()]));
   }
 
-  /** Draws the blocks, and lets instructions glide from where they were one cycle before. */
+  private pending = false;
+
+  /** Draws the blocks in the next frame, whatever happens up to there. */
   render(): void {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      this.renderNow();
+    });
+  }
+
+  /** Draws the blocks, and lets instructions glide from where they were one cycle before. */
+  private renderNow(): void {
     const cycle = this.app.cycleView?.cycle ?? -1;
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const glides = Math.abs(cycle - this.drawn) === 1 && !still && this.element.checkVisibility();
@@ -293,7 +305,8 @@ export class Blocks {
       const caches = [icacheBlock, dcacheBlock, storeBlock, level2Block];
       fill(this.blocks, ...(flow === "in step" ? this.inStep(view, predictorsBlock) : [this.atOnce(view)]), ...caches);
     }
-    this.draw();
+    if (inside !== this.drawnInside) this.drawTables();
+    this.drawWays();
   }
 
   /** The five stages, each with the instructions that it holds. */
@@ -330,11 +343,19 @@ export class Blocks {
 
   /** Draws what needs the sizes of the elements. */
   draw(): void {
+    this.drawTables();
+    this.drawWays();
+  }
+
+  /** What the drawings of tables show. */
+  private drawnInside: App["inside"];
+
+  private drawTables(): void {
+    this.drawnInside = this.app.inside;
     for (const [name, drawing] of this.drawings) {
       const table: TableView | undefined = this.app.inside?.tables.find((one) => one.name === name);
       if (table && drawing.element.isConnected) drawing.draw(table, table.set, this.app.digestsBefore.get(name));
     }
-    this.drawWays();
   }
 
   private drawWays(): void {

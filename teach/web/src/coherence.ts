@@ -2,7 +2,7 @@
 
 import type { App } from "./app";
 import { choice, fill, grouped, h, labelled } from "./dom";
-import { nameOf, t } from "./language";
+import { nameOf, sentence, t } from "./language";
 import type { CoherenceView, Message } from "./types";
 
 /** Messages that the list shows before and behind the one that is looked at. */
@@ -26,6 +26,8 @@ const STATES: Record<string, string> = {
   S: t("shared: it may read the line"),
   I: t("invalid: it does not have the line"),
 };
+
+const inWords = ({ said }: Message): string => said.map(sentence).join("; ");
 
 export class CoherencePanel {
   readonly element = h("details", { class: "coherence block-coherence", hidden: true });
@@ -150,7 +152,7 @@ export class CoherencePanel {
         h("span", { class: "faint", role: "status" }, `${t("message {n} of {all}", { n: grouped(this.at + 1), all: grouped(messages.length) })}${left}`),
       ),
       now ? this.picture(view, now) : h("p", {}, t("No message up to this cycle.")),
-      now ? h("p", { class: "message-said", "aria-live": "polite" }, h("b", {}, t("Cycle {cycle}, {kind}, line {line}:", { cycle: grouped(now.cycle), kind: KINDS[now.kind] ?? now.kind, line: now.line })), " ", h("span", { lang: "en" }, now.text, ".")) : null,
+      now ? h("p", { class: "message-said", "aria-live": "polite" }, h("b", {}, t("Cycle {cycle}, {kind}, line {line}:", { cycle: grouped(now.cycle), kind: KINDS[now.kind] ?? now.kind, line: now.line })), " ", `${inWords(now)}.`) : null,
       this.list(view),
       h("p", { class: "faint" }, `${t(view.protocol === "directory" ? "A directory knows who has each line." : "All cores snoop on one bus.")} ${t("The model decides a request at once; its parts have the cycles that it gives them.")} `, Object.entries(STATES).map(([letter, says]) => `${letter}, ${says}. `)),
     );
@@ -205,7 +207,7 @@ export class CoherencePanel {
           shown.map((message, at) =>
             h(
               "tr",
-              { class: first + at === this.at ? "wins" : "", "aria-current": first + at === this.at ? "true" : undefined, title: message.text },
+              { class: first + at === this.at ? "wins" : "", "aria-current": first + at === this.at ? "true" : undefined, title: inWords(message) },
               h(
                 "th",
                 { scope: "row" },

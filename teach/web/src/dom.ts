@@ -42,6 +42,17 @@ export function fill(element: HTMLElement, ...children: Child[]): void {
   append(element, children);
 }
 
+/** Style variables of an element as they are now, each read once. */
+export function colorsOf(element: Element): (name: string) => string {
+  const style = getComputedStyle(element);
+  const read = new Map<string, string>();
+  return (name) => {
+    const known = read.get(name) ?? style.getPropertyValue(name);
+    read.set(name, known);
+    return known;
+  };
+}
+
 let labels = 0;
 
 /** A control with its label. */

@@ -2,8 +2,9 @@
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
-import { EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { EditorState, RangeSet, StateEffect, StateField, type TransactionSpec } from "@codemirror/state";
 import { Decoration, type DecorationSet, drawSelection, EditorView, GutterMarker, gutterLineClass, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { h } from "./dom";
 import type { Problem } from "./types";
 
 const pointed = StateEffect.define<number | undefined>();
@@ -63,45 +64,77 @@ const breakpoints = StateField.define<RangeSet<GutterMarker>>({
 });
 
 export class Editor {
-  readonly element: HTMLElement;
-  private readonly view: EditorView;
+  readonly element = h("div", {});
+  /** The text and its marks, until somebody sees them. */
+  private state: EditorState;
+  private view: EditorView | undefined;
   private toggle: ((line: number) => void) | undefined;
   private entered: ((line: number) => void) | undefined;
+  /** The line that executes next. */
+  private here: number | undefined;
 
   /** `run`: what Ctrl and Enter do. */
-  constructor(text: string, label: string, changed: (text: string) => void, run?: () => void) {
+  constructor(
+    text: string,
+    label: string,
+    private readonly changed: (text: string) => void,
+    run?: () => void,
+  ) {
     const onChange = EditorView.updateListener.of((update) => {
       const { doc, selection } = update.state;
       if (update.docChanged) changed(doc.toString());
       else if (update.selectionSet) this.entered?.(doc.lineAt(selection.main.head).number);
     });
-    this.view = new EditorView({
-      state: EditorState.create({
-        doc: text,
-        extensions: [
-          lineNumbers({
-            domEventHandlers: {
-              mousedown: (view, block) => {
-                this.toggle?.(view.state.doc.lineAt(block.from).number);
-                return this.toggle !== undefined;
-              },
+    this.state = EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers({
+          domEventHandlers: {
+            mousedown: (view, block) => {
+              this.toggle?.(view.state.doc.lineAt(block.from).number);
+              return this.toggle !== undefined;
             },
-          }),
-          breakpoints,
-          history(),
-          drawSelection(),
-          highlightActiveLine(),
-          lintGutter(),
-          chosen,
-          pointer,
-          // Tab leaves the editor, as it does other controls.
-          keymap.of([...(run ? [{ key: "Mod-Enter", run: () => (run(), true) }] : []), ...defaultKeymap, ...historyKeymap]),
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
-          onChange,
-        ],
-      }),
+          },
+        }),
+        breakpoints,
+        history(),
+        drawSelection(),
+        highlightActiveLine(),
+        lintGutter(),
+        chosen,
+        pointer,
+        // Tab leaves the editor, as it does other controls.
+        keymap.of([...(run ? [{ key: "Mod-Enter", run: () => (run(), true) }] : []), ...defaultKeymap, ...historyKeymap]),
+        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
+        onChange,
+      ],
     });
-    this.element = this.view.dom;
+    // An editor that is not seen is not laid out.
+    const seen = new ResizeObserver(() => {
+      if (this.element.clientWidth === 0) return;
+      seen.disconnect();
+      this.show();
+    });
+    seen.observe(this.element);
+  }
+
+  private show(): void {
+    this.view = new EditorView({ state: this.state });
+    this.view.dom.classList.toggle("breaks", this.toggle !== undefined);
+    this.element.append(this.view.dom);
+    this.element.style.display = "contents";
+    if (this.here !== undefined) this.point(this.here);
+  }
+
+  private get now(): EditorState {
+    return this.view?.state ?? this.state;
+  }
+
+  private dispatch(change: TransactionSpec): void {
+    if (this.view) return this.view.dispatch(change);
+    const made = this.state.update(change);
+    this.state = made.state;
+    if (made.docChanged) this.changed(this.text);
   }
 
   /** Tells of the line that the cursor comes to. */
@@ -112,54 +145,51 @@ export class Editor {
   /** Line numbers set breakpoints. */
   breaks(toggle: (line: number) => void): void {
     this.toggle = toggle;
-    this.view.dom.classList.add("breaks");
   }
 
   /** Marks the lines that have breakpoints. */
   showBreaks(lines: number[]): void {
-    this.view.dispatch({ effects: breakLines.of(lines) });
+    this.dispatch({ effects: breakLines.of(lines) });
   }
 
   /** Marks lines, and shows the first of them. */
   choose(lines: number[]): void {
-    this.view.dispatch({ effects: chosenLines.of(lines) });
-    const first = Math.min(...lines);
-    if (first > this.view.state.doc.lines) return;
-    const block = this.view.lineBlockAt(this.view.state.doc.line(first).from);
-    const { scrollDOM } = this.view;
+    this.dispatch({ effects: chosenLines.of(lines) });
+    this.scrollTo(Math.min(...lines), 3);
+  }
+
+  /** Scrolls a line into sight, so far from the top: only the editor scrolls, and not the page. */
+  private scrollTo(line: number, part: number): void {
+    const { view } = this;
+    if (!view || line > view.state.doc.lines) return;
+    const block = view.lineBlockAt(view.state.doc.line(line).from);
+    const { scrollDOM } = view;
     if (block.top < scrollDOM.scrollTop || block.bottom > scrollDOM.scrollTop + scrollDOM.clientHeight) {
-      scrollDOM.scrollTop = block.top - scrollDOM.clientHeight / 3;
+      scrollDOM.scrollTop = block.top - scrollDOM.clientHeight / part;
     }
   }
 
   get text(): string {
-    return this.view.state.doc.toString();
+    return this.now.doc.toString();
   }
 
   set text(text: string) {
     if (text === this.text) return;
-    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    this.dispatch({ changes: { from: 0, to: this.now.doc.length, insert: text } });
   }
 
   /** Shows the line that executes next, or none. */
   point(line: number | undefined): void {
-    const effects: StateEffect<unknown>[] = [pointed.of(line)];
-    if (line !== undefined && line <= this.view.state.doc.lines && !this.view.hasFocus) {
-      const { scrollDOM } = this.view;
-      const block = this.view.lineBlockAt(this.view.state.doc.line(line).from);
-      // Only the editor scrolls, and not the page.
-      if (block.top < scrollDOM.scrollTop || block.bottom > scrollDOM.scrollTop + scrollDOM.clientHeight) {
-        scrollDOM.scrollTop = block.top - scrollDOM.clientHeight / 2;
-      }
-    }
-    this.view.dispatch({ effects });
+    this.here = line;
+    if (line !== undefined && !this.view?.hasFocus) this.scrollTo(line, 2);
+    this.dispatch({ effects: pointed.of(line) });
   }
 
   /** Marks an error, or none. */
   mark(problem: Problem | undefined): void {
-    const doc = this.view.state.doc;
+    const { doc } = this.now;
     if (!problem?.line || problem.line > doc.lines) {
-      this.view.dispatch(setDiagnostics(this.view.state, []));
+      this.dispatch(setDiagnostics(this.now, []));
       return;
     }
     const line = doc.line(problem.line);
@@ -167,7 +197,7 @@ export class Editor {
     const word = /^[\w.$]+/.exec(doc.sliceString(from, line.to));
     const to = Math.min(line.to, from + (word ? word[0].length : 1));
     const diagnostic = { from, to: Math.max(to, from), severity: "error" as const, message: problem.message };
-    this.view.dispatch(setDiagnostics(this.view.state, [diagnostic]));
-    this.view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "center" }) });
+    this.dispatch(setDiagnostics(this.now, [diagnostic]));
+    this.dispatch({ effects: EditorView.scrollIntoView(from, { y: "center" }) });
   }
 }

@@ -11,15 +11,44 @@ interface Exports {
   hps_panic_bytes(): number;
 }
 
+/** The bytes of a text in base 64. */
+function decoded(text: string): Uint8Array<ArrayBuffer> {
+  // Newer browsers decode it at once. The whole simulator is four million characters, and somebody waits.
+  const quick = (Uint8Array as unknown as { fromBase64?(text: string): Uint8Array<ArrayBuffer> }).fromBase64;
+  if (quick) return quick.call(Uint8Array, text);
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = characters.charCodeAt(at);
+  return bytes;
+}
+
+/** Unpacks the compressed simulator and compiles it, both while its parts arrive. */
+export class Compiler {
+  readonly module: Promise<WebAssembly.Module>;
+  private readonly packed: WritableStreamDefaultWriter<BufferSource>;
+
+  constructor() {
+    const { readable, writable } = new DecompressionStream("gzip");
+    this.packed = writable.getWriter();
+    this.module = WebAssembly.compileStreaming(new Response(readable, { headers: { "content-type": "application/wasm" } }));
+  }
+
+  /** Takes the next part, in base 64. Damaged parts fail the module. */
+  take(part: string): void {
+    void this.packed.write(decoded(part)).catch(() => {});
+  }
+
+  end(): void {
+    void this.packed.close().catch(() => {});
+  }
+}
+
 export class Engine {
   private constructor(private readonly module: Exports) {}
 
-  /** The simulator of compressed bytes: it is compiled while it is being unpacked. */
-  static async of(packed: Uint8Array<ArrayBuffer>): Promise<Engine> {
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const answer = new Response(stream, { headers: { "content-type": "application/wasm" } });
-    const { instance } = await WebAssembly.instantiateStreaming(answer, {});
-    return new Engine(instance.exports as unknown as Exports);
+  static async of(module: WebAssembly.Module): Promise<Engine> {
+    const { exports } = await WebAssembly.instantiate(module, {});
+    return new Engine(exports as unknown as Exports);
   }
 
   private text(at: number, bytes: number): string {

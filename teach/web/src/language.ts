@@ -1,6 +1,8 @@
 // The page's words in the language that is chosen. English stands in the sources; a file of `languages/` gives each
 // English text in its own, and a folder of `../lessons/` has the lessons.
 
+import type { Sentence } from "./types";
+
 interface Language {
   words: Record<string, string>;
   /** Texts of lessons by the names of their files. */
@@ -25,6 +27,9 @@ export const lessonText = (name: string, english: string): string => others[lang
 
 type Value = string | number;
 
+/** The texts of a lesson in all languages but English. */
+export const translations = (name: string): string[] => Object.values(others).flatMap(({ lessons }) => lessons[name] ?? []);
+
 /** A text in its parts, so that elements may stand at its `{places}`. */
 export function pieces(english: string, values: Record<string, Value | Node>): (string | Node)[] {
   // `{n} cycle|{n} cycles`: the first form is for one, the last one for every other number.
@@ -41,6 +46,10 @@ export const t = (english: string, values: Record<string, Value> = {}): string =
 
 /** A name that the simulator gives to an event, a unit, or a state and its cause (`stalled:load_memory`). */
 export const word = (name: string): string => name.replaceAll("_", " ").split(/: ?/).map((one) => t(one)).join(": ");
+
+/** A sentence of the simulator. Names of cores, and of what they share, are put into the language, too. */
+export const sentence = ({ text, values }: Sentence): string =>
+  t(text, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, /^core \d+$/.test(value) ? nameOf(value) : value])));
 
 /** The name of a hardware context (`core 1, context 0`), or of who sends and receives messages (`core 1`, `level 2`). */
 export function nameOf(part: string): string {

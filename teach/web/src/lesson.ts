@@ -52,13 +52,17 @@ export interface Step {
   show: string | undefined;
 }
 
-export interface Lesson {
+/** The keys of a lesson. */
+export interface Head {
   title: string;
   about: string;
   path: string;
   isa: string;
   machine: string;
   limit: number;
+}
+
+export interface Lesson extends Head {
   steps: Step[];
 }
 
@@ -130,8 +134,8 @@ const emptyStep = (title: string): Step => ({
   show: undefined,
 });
 
-/** Reads a lesson. */
-export function parse(text: string, name: string): Lesson {
+/** Reads the keys of a lesson; gives them and the text behind them. */
+export function headOf(text: string): [head: Head, body: string, lines: number] {
   const source = text.replaceAll("\r\n", "\n");
   const front = /^---\n([\s\S]*?)\n---\n/.exec(source);
   if (!front) throw new LessonError(1, t("a lesson begins with `---`, keys, and `---`"));
@@ -146,23 +150,32 @@ export function parse(text: string, name: string): Lesson {
   if (!head["title"]) throw new LessonError(2, t("a lesson has a `title:`"));
   const limit = Number(head["limit"] ?? 20_000);
   if (!(limit > 0)) throw new LessonError(2, t("`limit:` is a number of instructions"));
-  const steps: Step[] = [emptyStep("")];
-  let line = front[0].split("\n").length;
-  for (const token of new Lexer().lex(source.slice(front[0].length))) {
-    take(steps, token as Tokens.Generic, line, name);
-    line += token.raw.split("\n").length - 1;
-  }
-  const filled = steps.filter((step) => step.parts.length > 0);
-  if (filled.length === 0) throw new LessonError(line, t("a lesson has a step with a text"));
-  return {
+  const keys: Head = {
     title: head["title"],
     about: head["about"] ?? "",
     path: head["path"] ?? "",
     isa: head["isa"] ?? "riscv64",
     machine: head["machine"] ?? "hps-4wide",
     limit,
-    steps: filled,
   };
+  return [keys, source.slice(front[0].length), front[0].split("\n").length];
+}
+
+/** The number of questions in a lesson's text. */
+export const questionsIn = (text: string): number => text.match(new RegExp(`^\`\`\`(${QUESTIONS.join("|")})\\b`, "gm"))?.length ?? 0;
+
+/** Reads a lesson. */
+export function parse(text: string, name: string): Lesson {
+  const [head, body, first] = headOf(text);
+  const steps: Step[] = [emptyStep("")];
+  let line = first;
+  for (const token of new Lexer().lex(body)) {
+    take(steps, token as Tokens.Generic, line, name);
+    line += token.raw.split("\n").length - 1;
+  }
+  const filled = steps.filter((step) => step.parts.length > 0);
+  if (filled.length === 0) throw new LessonError(line, t("a lesson has a step with a text"));
+  return { ...head, steps: filled };
 }
 
 function take(steps: Step[], token: Tokens.Generic, line: number, name: string): void {

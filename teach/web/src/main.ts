@@ -145,6 +145,8 @@ async function start(root: HTMLElement): Promise<void> {
   }
   fill(root, h("p", { class: "loading", role: "status" }, t("Starting the simulator…")));
   const given = JSON.parse(document.getElementById("start")!.textContent!) as Partial<Setup> | null;
+  // A browser holds messages to a new worker back while the page is busy, and the simulator is in them.
+  await window.hpsBoot.launched?.began;
   const linked = await read(location.hash);
   const query = asked();
   document.body.classList.toggle("embed", query.embed);
@@ -173,6 +175,9 @@ async function start(root: HTMLElement): Promise<void> {
       return;
     }
   }
+  const opensLesson = query.lesson !== undefined && linked === undefined;
+  // The program runs while the page is drawn.
+  const ran = opensLesson ? undefined : app.run((linked?.cycle ?? query.cycle) === undefined);
   const setup = new SetupPanel(app);
   const pipeline = new PipelineView(app);
   const compare = new CompareView(app);
@@ -333,8 +338,8 @@ async function start(root: HTMLElement): Promise<void> {
     // What was drawn meanwhile gives way to the reason.
     return;
   }
-  if (query.lesson !== undefined && linked === undefined) await lessons.go(query.lesson, query.step);
-  else await app.run((linked?.cycle ?? query.cycle) === undefined);
+  if (opensLesson) await lessons.go(query.lesson!, query.step);
+  else await ran;
   app.tell("view");
   document.body.dataset["ready"] = "true";
 }

@@ -1,7 +1,7 @@
 // The whole run in one strip, by what the context does: a click leads to the cycle, the wheel widens a part.
 
 import type { App } from "./app";
-import { debounced, grouped, h } from "./dom";
+import { colorsOf, debounced, grouped, h } from "./dom";
 import { t, word } from "./language";
 import { penOf } from "./svg";
 import type { Share } from "./types";
@@ -113,8 +113,7 @@ export class Overview {
     canvas.width = Math.round(width * scale);
     canvas.height = Math.round(HEIGHT * scale);
     const pen = penOf(canvas);
-    const style = getComputedStyle(canvas);
-    const color = (name: string) => style.getPropertyValue(name);
+    const color = colorsOf(canvas);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.fillStyle = color("--panel");
     pen.fillRect(0, 0, width, HEIGHT);

@@ -1,7 +1,7 @@
 // What caches, TLBs and predictors hold: a drawing of all sets, and the entries of one.
 
 import type { App } from "./app";
-import { choice, fill, grouped, h, labelled } from "./dom";
+import { choice, colorsOf, fill, grouped, h, labelled } from "./dom";
 import { t } from "./language";
 import { penOf } from "./svg";
 import type { EntryView, TableView } from "./types";
@@ -95,8 +95,7 @@ export class TableDrawing {
     canvas.style.width = `${used}px`;
     canvas.style.height = `${height}px`;
     const pen = penOf(canvas);
-    const style = getComputedStyle(canvas);
-    const color = (name: string) => style.getPropertyValue(name);
+    const color = colorsOf(canvas);
     const colors = Object.fromEntries(Object.entries(LETTERS).map(([letter, [name]]) => [letter, color(name)]));
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, used, height);
@@ -105,20 +104,25 @@ export class TableDrawing {
     pen.textBaseline = "middle";
     const { cell } = this;
     const inner = cell >= 4 ? cell - 1 : cell;
+    let drawn = "";
     for (let column = 0; column < this.columns; column++) {
       const x = (column % this.perBand) * cell;
       const top = Math.floor(column / this.perBand) * this.bandHeight;
       for (let row = 0; row < rows; row++) {
         const letter = letters[column * rows + row]!;
-        pen.fillStyle = colors[letter] ?? color("--cell-empty");
+        // Setting a colour takes longer than filling a cell.
+        if (letter !== drawn) pen.fillStyle = colors[letter] ?? color("--cell-empty");
+        drawn = letter;
         pen.fillRect(x, top + row * cell, inner, inner);
         if (cell >= 11 && letter !== ".") {
+          drawn = "";
           pen.fillStyle = color("--on-stage");
           pen.fillText(letter, x + inner / 2, top + row * cell + inner / 2 + 0.5);
         }
       }
       const digest = table.digests?.[isRow ? 0 : column];
       if (!isRow && before && digest !== before[column]) {
+        drawn = "";
         pen.fillStyle = color("--bad");
         pen.fillRect(x, top + rows * cell, Math.max(1, inner), 3);
       }

@@ -1,7 +1,7 @@
 // The time line: a row for each instruction, a column for each cycle, drawn on a canvas.
 
 import type { App } from "./app";
-import { fill, grouped, h } from "./dom";
+import { colorsOf, fill, grouped, h } from "./dom";
 import { nameOf, t, word } from "./language";
 import { Overview } from "./overview";
 import { penOf, type Pen } from "./svg";
@@ -23,44 +23,43 @@ interface Stage {
   color: string;
 }
 
-/** Stages by their style variable, which the theme defines. */
-const STAGES: Record<string, Stage> = {
-  fetch: { letter: "F", name: t("fetch"), color: "--stage-fetch" },
-  decode: { letter: "D", name: t("decode and rename"), color: "--stage-decode" },
-  wait: { letter: "Q", name: t("waits in a station"), color: "--stage-wait" },
-  read: { letter: "R", name: t("issued, reads registers"), color: "--stage-read" },
-  execute: { letter: "X", name: t("executes"), color: "--stage-execute" },
-  memory: { letter: "M", name: t("waits for its data"), color: "--stage-memory" },
-  retire: { letter: "C", name: t("complete, waits to commit"), color: "--stage-retire" },
+type Flow = "free" | "in step" | "one cycle";
+
+/** Letter and name of a stage, and another style variable than its own. */
+type Words = [letter: string, name: string, color?: string];
+
+/**
+ * The stages by their style variables, which the theme defines. A machine whose instructions go through them in step, or
+ * take one cycle, has other words for some.
+ */
+const STAGES: Record<string, { color: string } & Record<"free" | "in step", Words> & Partial<Record<"one cycle", Words>>> = {
+  fetch: { color: "--stage-fetch", free: ["F", t("fetch")], "in step": ["F", t("fetch (IF)")] },
+  decode: { color: "--stage-decode", free: ["D", t("decode and rename")], "in step": ["D", t("decode (ID)")] },
+  wait: { color: "--stage-wait", free: ["Q", t("waits in a station")], "in step": ["D", t("waits in decode (ID)")] },
+  read: { color: "--stage-read", free: ["R", t("issued, reads registers")], "in step": ["D", t("decodes and reads registers (ID)"), "--stage-decode"] },
+  execute: { color: "--stage-execute", free: ["X", t("executes")], "in step": ["X", t("executes (EX)")], "one cycle": ["1", t("all stages in one cycle")] },
+  memory: { color: "--stage-memory", free: ["M", t("waits for its data")], "in step": ["M", t("memory (MEM)")], "one cycle": ["M", t("waits for memory")] },
+  retire: { color: "--stage-retire", free: ["C", t("complete, waits to commit")], "in step": ["W", t("writes back (WB)")] },
 };
 
-/** The stages where instructions go through them in step. */
-const IN_STEP: Record<string, Stage> = {
-  ...STAGES,
-  fetch: { letter: "F", name: t("fetch (IF)"), color: "--stage-fetch" },
-  decode: { letter: "D", name: t("decode (ID)"), color: "--stage-decode" },
-  wait: { letter: "D", name: t("waits in decode (ID)"), color: "--stage-wait" },
-  read: { letter: "D", name: t("decodes and reads registers (ID)"), color: "--stage-decode" },
-  execute: { letter: "X", name: t("executes (EX)"), color: "--stage-execute" },
-  memory: { letter: "M", name: t("memory (MEM)"), color: "--stage-memory" },
-  retire: { letter: "W", name: t("writes back (WB)"), color: "--stage-retire" },
-};
+const stagesIn = (flow: Flow): Record<string, Stage> =>
+  Object.fromEntries(
+    Object.entries(STAGES).map(([key, stage]) => {
+      const [letter, name, color = stage.color] = stage[flow] ?? stage.free;
+      return [key, { letter, name, color }];
+    }),
+  );
 
-/** All stages in one cycle. */
-const ONE_CYCLE: Record<string, Stage> = {
-  ...STAGES,
-  execute: { letter: "1", name: t("all stages in one cycle"), color: "--stage-execute" },
-  memory: { letter: "M", name: t("waits for memory"), color: "--stage-memory" },
-};
+const FLOWS: Record<string, Record<string, Stage>> = { free: stagesIn("free"), "in step": stagesIn("in step"), "one cycle": stagesIn("one cycle") };
 
 /** The stages of a machine. */
-const stagesOf = (flow: string | undefined): Record<string, Stage> => (flow === "in step" ? IN_STEP : flow === "one cycle" ? ONE_CYCLE : STAGES);
+const stagesOf = (flow = "free"): Record<string, Stage> => FLOWS[flow]!;
 
 /** Stages that the legend shows. */
 const shown = (flow: string | undefined): Stage[] => {
-  const { fetch, read, wait, execute, memory, retire } = stagesOf(flow);
+  const { fetch, decode, read, wait, execute, memory, retire } = stagesOf(flow);
   if (flow === "one cycle") return [execute!, memory!];
-  return flow === "in step" ? [fetch!, read!, wait!, execute!, memory!, retire!] : Object.values(STAGES);
+  return flow === "in step" ? [fetch!, read!, wait!, execute!, memory!, retire!] : [fetch!, decode!, wait!, read!, execute!, memory!, retire!];
 };
 
 export const legend = (flow?: string): HTMLElement =>
@@ -465,8 +464,7 @@ export class Timeline {
       canvas.style.width = `${width}px`;
       canvas.style.height = `${height}px`;
     }
-    const style = getComputedStyle(this.element);
-    const color = (name: string) => style.getPropertyValue(name);
+    const color = colorsOf(this.element);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.fillStyle = color("--paper");
     pen.fillRect(0, 0, width, height);

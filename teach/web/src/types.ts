@@ -4,24 +4,6 @@ export type Request = { "ask": "catalog" } | { "ask": "run", setup: Setup, } | {
 
 export type Answer = { "answer": "catalog" } & Catalog | { "answer": "run" } & Summary | { "answer": "rows", rows: Array<Row>, } | { "answer": "sought", row: Row | null, } | { "answer": "overview", parts: Array<Share>, } | { "answer": "cycle" } & CycleView | { "answer": "states", states: Array<StateSpan>, } | { "answer": "inside" } & InsideView | { "answer": "entries", entries: Array<EntryView>, } | { "answer": "state" } & StateView | { "answer": "memory", address: string, bytes: Array<string>, } | { "answer": "found", cycle: number | null, } | { "answer": "listing" } & Listing | { "answer": "source", text: string | null, } | { "answer": "profiles" } & Profiles | { "answer": "productions" } & ProductionTables | { "answer": "analysis" } & Analysis | { "answer": "coherence" } & CoherenceView | { "answer": "compiled", text: string, } | { "answer": "problem" } & Problem;
 
-export type Problem = { 
-/**
- * In words.
- */
-message: string, 
-/**
- * `assembly`, `c`, `machine`, or the name of a production file.
- */
-place: string | null, 
-/**
- * The line there, from 1.
- */
-line: number | null, 
-/**
- * The column, from 1.
- */
-column: number | null, };
-
 export type Setup = { 
 /**
  * The program.
@@ -152,9 +134,13 @@ instructions: number, inserted: number, handler: number,
  */
 end: string, 
 /**
- * The exit code, or the fault in words.
+ * The exit code, or the fault in English.
  */
 said: string, 
+/**
+ * The fault, if the program ended by one.
+ */
+fault: Fault | null, 
 /**
  * Standard output and standard error of the program.
  */
@@ -462,9 +448,9 @@ request: number,
  */
 before: string, after: string, 
 /**
- * In words.
+ * In words, to be joined by `; `.
  */
-text: string, };
+said: Array<Sentence>, };
 
 export type StateSpan = { 
 /**
@@ -561,6 +547,44 @@ committed: boolean,
  * True if the access waits for an older store.
  */
 waits: boolean, address: string | null, size: number, value: string | null, };
+
+export type Problem = { 
+/**
+ * In English.
+ */
+message: string, 
+/**
+ * The message for the page's language, unless it is English only.
+ */
+said: Sentence | null, 
+/**
+ * `assembly`, `c`, `machine`, or the name of a production file.
+ */
+place: string | null, 
+/**
+ * The line there, from 1.
+ */
+line: number | null, 
+/**
+ * The column, from 1.
+ */
+column: number | null, };
+
+export type Sentence = { 
+/**
+ * In English, with `{places}`.
+ */
+text: string, 
+/**
+ * The values that stand there.
+ */
+values: { [key in string]: string }, };
+
+export type Fault = { cause: Sentence, pc: string, 
+/**
+ * The bytes of the instruction.
+ */
+encoding: string, };
 
 export type ProductionTables = { patterns: Array<PatternRow>, sequences: Array<SequenceRow>, conditionals: Array<ControlRow>, registers: Array<Register>, warnings: Array<Problem>, 
 /**

@@ -2,10 +2,10 @@
 //
 // PAGE is teach/page.html, HPS the command, MODULES a folder with node_modules (playwright-core), SHOTS a folder for
 // screenshots. Chromium is /usr/bin/chromium, or $CHROMIUM. With ONLY=WORDS only tests with these words in their names run.
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { saying } from "./words.mjs";
 
 const [pageFile, hps, modules, shots] = process.argv.slice(2).map((path) => resolve(path));
 const { chromium } = createRequire(join(modules, "package.json"))("playwright-core");
@@ -26,12 +26,6 @@ async function open(hash = "", options = {}) {
   return page;
 }
 const ready = (page) => page.waitForSelector("body[data-ready]", { timeout: 60_000 });
-
-/** What the page says in a language for an English text. */
-function saying(language) {
-  const words = language === "en" ? {} : JSON.parse(readFileSync(new URL(`../languages/${language}.json`, import.meta.url), "utf8"));
-  return (text, values = {}) => (words[text] ?? text).replaceAll(/\{(\w+)\}/g, (_, name) => values[name]);
-}
 
 /** What the machine holds has arrived for the cycle that is looked at. */
 const settled = (page) =>

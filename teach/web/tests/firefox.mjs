@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { saying } from "./words.mjs";
 
 const [pageFile, hps, modules, shots] = process.argv.slice(2).map((path) => resolve(path));
 const puppeteer = createRequire(join(modules, "package.json"))("puppeteer-core");
@@ -32,6 +33,59 @@ const app = (page, look) => page.evaluate(`(() => { const { app } = window.hps; 
 const until = (page, condition) => page.waitForFunction(condition, { timeout: 20_000 });
 const settled = (page) =>
   until(page, "!hps.app.busy && hps.app.cycleView?.cycle === hps.app.linked.cycle && hps.app.inside?.cycle === hps.app.linked.cycle");
+
+/** Gives a wrong and a right answer to each question of each lesson. */
+async function driveLessons(language) {
+  const say = saying(language);
+  const page = await open(`?lang=${language}`);
+  const idle = (step) => until(page, `!hps.app.busy && hps.app.summary && hps.app.cycleView && hps.app.linked.step === ${step}`);
+  const lessons = await page.evaluate("hps.lessons.lessons.map(({ lesson }) => lesson.steps.map((step) => step.questions))");
+  for (const [at, steps] of lessons.entries()) {
+    await page.select(".lesson-nav select", String(at));
+    for (const [step, questions] of steps.entries()) {
+      await until(page, `hps.app.linked.lesson === ${at}`);
+      await idle(step);
+      for (const question of questions) {
+        const { id, kind } = question;
+        const box = `[data-question="${id}"]`;
+        const verdict = (word) => until(page, `document.querySelector('${box} .verdict').textContent.includes("${word}")`);
+        if (kind === "goal") {
+          await page.locator(`${box} button`).click();
+          await verdict(say("Not yet."));
+          await page.evaluate((question) => window.hps.lessons.solve(question), question);
+          await idle(step);
+          await page.locator(`${box} button`).click();
+          await verdict(say("Right.").slice(0, -1));
+          await page.locator(`aria/${say("Set up again")}`).click();
+          await idle(step);
+        } else {
+          const right = await page.evaluate((question) => window.hps.lessons.rightAnswer(question), question);
+          const choose = async (is) => {
+            await until(page, `document.querySelector('${box} label')`);
+            const given = await page.$$eval(`${box} input`, (all) => all.map((one) => one.value));
+            await (await page.$$(`${box} input`))[given.findIndex((text) => (text === right) === is)].click();
+          };
+          const write = async (text) => {
+            await page.locator(`${box} input`).fill(text);
+            await page.focus(`${box} input`);
+            await page.keyboard.press("Enter");
+          };
+          if (kind === "next") await page.locator(`${box} button`).click();
+          const give = kind === "choice" || kind === "next" ? choose : (is) => write(is ? right : String(Number(right) * 3 + 7));
+          await give(false);
+          await verdict(say("Not yet."));
+          await give(true);
+          await verdict(say("Right.").slice(0, -1));
+        }
+        const { tries, right } = await app(page, `app.linked.answers["${id}"]`);
+        assert.deepEqual([tries, right], [2, true], id);
+      }
+      if (step + 1 < steps.length) await page.locator(".steps button.primary").click();
+    }
+    console.log(`  lesson ${at + 1}: ${steps.length} steps, ${steps.flat().length} questions`);
+  }
+  await page.close();
+}
 
 const tests = {
   "the page opens from disk and steps": async () => {
@@ -86,56 +140,9 @@ const tests = {
     await page.close();
   },
 
-  "each lesson can be driven to its end, by wrong and right answers": async () => {
-    const page = await open();
-    const idle = (step) => until(page, `!hps.app.busy && hps.app.summary && hps.app.cycleView && hps.app.linked.step === ${step}`);
-    const lessons = await page.evaluate("hps.lessons.lessons.map(({ lesson }) => lesson.steps.map((step) => step.questions))");
-    for (const [at, steps] of lessons.entries()) {
-      await page.select(".lesson-nav select", String(at));
-      for (const [step, questions] of steps.entries()) {
-        await until(page, `hps.app.linked.lesson === ${at}`);
-        await idle(step);
-        for (const question of questions) {
-          const { id, kind } = question;
-          const box = `[data-question="${id}"]`;
-          const verdict = (word) => until(page, `document.querySelector('${box} .verdict').textContent.includes("${word}")`);
-          if (kind === "goal") {
-            await page.locator(`${box} button`).click();
-            await verdict("Not yet");
-            await page.evaluate((question) => window.hps.lessons.solve(question), question);
-            await idle(step);
-            await page.locator(`${box} button`).click();
-            await verdict("Right");
-            await page.locator("aria/Set up again").click();
-            await idle(step);
-          } else {
-            const right = await page.evaluate((question) => window.hps.lessons.rightAnswer(question), question);
-            const choose = async (is) => {
-              await until(page, `document.querySelector('${box} label')`);
-              const given = await page.$$eval(`${box} input`, (all) => all.map((one) => one.value));
-              await (await page.$$(`${box} input`))[given.findIndex((text) => (text === right) === is)].click();
-            };
-            const write = async (text) => {
-              await page.locator(`${box} input`).fill(text);
-              await page.focus(`${box} input`);
-              await page.keyboard.press("Enter");
-            };
-            if (kind === "next") await page.locator(`${box} button`).click();
-            const give = kind === "choice" || kind === "next" ? choose : (is) => write(is ? right : String(Number(right) * 3 + 7));
-            await give(false);
-            await verdict("Not yet");
-            await give(true);
-            await verdict("Right");
-          }
-          const { tries, right } = await app(page, `app.linked.answers["${id}"]`);
-          assert.deepEqual([tries, right], [2, true], id);
-        }
-        if (step + 1 < steps.length) await page.locator(".steps button.primary").click();
-      }
-      console.log(`  lesson ${at + 1}: ${steps.length} steps, ${steps.flat().length} questions`);
-    }
-    await page.close();
-  },
+  "each lesson can be driven to its end, by wrong and right answers": () => driveLessons("en"),
+
+  "each lesson can be driven to its end in German": () => driveLessons("de"),
 
   "productions, profilers and the text of a program work": async () => {
     const page = await open();

@@ -201,4 +201,81 @@ export const german = {
     }
     await page.context().close();
   },
+
+  "errors, faults and messages of coherence are German sentences with their values": async () => {
+    const page = await open("?lang=de");
+    await ready(page);
+    const wrong = async (text) => {
+      await page.evaluate((text) => {
+        const { app } = window.hps;
+        Object.assign(app.linked.setup, { program: { kind: "assembly", isa: "riscv64", text, c: null }, machine: "hps-4wide", keys: {}, edits: [] });
+        return app.run();
+      }, text);
+      return await page.locator(".problem").innerText();
+    };
+    for (const [text, english, values] of [
+      ["nop\n addd a0, a0, a1", "unknown instruction `{name}`; did you mean `{near}`?", { name: "addd", near: "addi" }],
+      ["add a0, a1", "`{name}` takes {count} operands ({names}), not {given}", { name: "add", count: 3, names: "rd, rs1, rs2", given: 2 }],
+      ["j nowhere", "`{name}` is neither a number nor a known name", { name: "nowhere" }],
+      ["a: nop\na: nop", "`{name}` is defined twice", { name: "a" }],
+    ]) {
+      const found = await wrong(text);
+      assert.ok(found.includes(say(english, values)), `${text}: ${found}`);
+      assert.notEqual(say(english, values), english);
+    }
+    // A fault of the program.
+    await wrong("li t0, 64\n ld a0, 0(t0)\n ecall");
+    const cause = say("read of {address}, which is not readable", { address: "0x40" });
+    await page.getByRole("tab", { name: say("Output"), exact: true }).click();
+    await page.locator(".panel", { hasText: cause }).waitFor();
+    const told = await page.locator(".panel").innerText();
+    assert.match(told, /^Fehler im Programm: Lesen von 0x40, .* bei pc 0x[0-9a-f]+ \(Kodierung 0x[0-9a-f]{8}\)\./);
+    // Each sentence about messages has German words and its values.
+    await page.evaluate(async () => {
+      const { app, lessons } = window.hps;
+      await lessons.go(21, 1);
+      app.linked.line = "all";
+      app.tell("selected");
+      await app.go(8800);
+    });
+    await page.locator(".coherence table").waitFor();
+    const messages = await page.evaluate(async () => (await window.hps.app.api.ask("coherence", { ask: "coherence", line: null })).messages);
+    const sentences = messages.flatMap(({ said }) => said);
+    assert.ok(sentences.length > 50);
+    for (const { text } of sentences) assert.notEqual(say(text), text);
+    const next = page.getByRole("button", { name: say("To the next message") });
+    for (let at = 0; at < 12; at++) {
+      await next.click();
+      await settled(page);
+      const found = await page.locator(".message-said").innerText();
+      assert.match(found, /Kern \d|Zeile|Bus/, found);
+      assert.doesNotMatch(found, /\b(core|line|wants|the|cycles)\b|[{}]/, found);
+    }
+    await page.context().close();
+  },
+
+  "an answered choice is ticked in each language": async () => {
+    const page = await open("?lang=en");
+    await ready(page);
+    const [at, step, id] = await page.evaluate(() => {
+      const all = window.hps.lessons.lessons.flatMap(({ lesson }, at) => lesson.steps.flatMap((one, step) => one.questions.filter(({ kind }) => kind === "choice").map(({ id }) => [at, step, id])));
+      return all[0];
+    });
+    await page.evaluate(([at, step]) => window.hps.lessons.go(at, step), [at, step]);
+    const box = () => page.locator(`[data-question="${id}"]`);
+    await box().locator("label").first().click();
+    await box().locator(".verdict:not(:empty)").waitFor();
+    const chosen = await box().locator("input").evaluateAll((all) => all.findIndex((one) => one.checked));
+    assert.equal(chosen, 0);
+    const place = (text) => page.evaluate(([at, step, id, text]) => window.hps.lessons.lessons[at].lesson.steps[step].questions.find((one) => one.id === id).options.findIndex((option) => option.text === text), [at, step, id, text]);
+    const ticked = async () => place(await box().locator("input:checked").inputValue());
+    const before = await ticked();
+    for (const language of ["de", "en"]) {
+      await Promise.all([page.waitForURL((url) => url.searchParams.get("lang") === language), page.locator("header select").selectOption(language)]);
+      await ready(page);
+      await box().locator("input").first().waitFor();
+      assert.equal(await ticked(), before, language);
+    }
+    await page.context().close();
+  },
 };

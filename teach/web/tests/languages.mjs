@@ -24,10 +24,20 @@ function* texts(source) {
   }
 }
 
+/** Templates of `said!` in Rust, in the crates that speak to the page: outside of tests. */
+function* templates(source) {
+  for (const [, text] of source.split(/#\[cfg\(test\)\]\s*mod \w+ \{/)[0].matchAll(/said!\(\s*"((?:[^"\\]|\\[^])*)"/g)) {
+    yield text.replaceAll(/\\\n\s*/g, "").replaceAll(/\\(["\\])/g, "$1");
+  }
+}
+
 /** All English texts that a language has to give. */
 function wanted() {
   const all = new Set(["English", /noScript = "(.*)"/.exec(read(web, "build.mjs"))[1]]);
   for (const file of files(join(web, "src"))) if (file.endsWith(".ts")) for (const text of texts(read(file))) all.add(text);
+  for (const folder of ["teach/src", "sim-core/src"]) {
+    for (const file of files(join(web, "../..", folder))) if (file.endsWith(".rs") && !file.endsWith("said.rs")) for (const text of templates(read(file))) all.add(text);
+  }
   const programs = [...readdirSync(join(web, "examples")), ...readdirSync(join(web, "c")).filter((name) => name.endsWith(".c"))];
   for (const name of programs) all.add(name.replace(/^\d+-|(\.alpha)?\.[sc]$/g, "").replaceAll("-", " "));
   for (const name of named) all.add(name.replaceAll("_", " "));

@@ -132,10 +132,10 @@ export const looks = {
     // Assembly: the line that comes next is marked in the editor.
     await page.evaluate(() => window.hps.app.go(500));
     await settled(page);
+    await page.getByRole("button", { name: "Edit the program" }).click();
     const next = await app(page, "app.summary.lines[app.stateView.pc]");
     const marked = await page.locator(".setup .cm-here").innerText();
     assert.ok(marked.length > 3 && (await app(page, `app.linked.setup.program.text.split("\\n")[${next - 1}]`)) === marked, marked);
-    await page.getByRole("button", { name: "Edit the program" }).click();
     await page.getByText("More steps").click();
     // A line number sets a breakpoint at the line's instruction, and steps go there both ways.
     await page.locator(".setup .cm-lineNumbers .cm-gutterElement", { hasText: /^7$/ }).click();

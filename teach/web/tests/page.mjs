@@ -70,6 +70,11 @@ async function driveLessons(language) {
     }
     console.log(`  lesson ${at + 1}: ${steps} steps, ${asked} questions`);
   }
+  // The list says that each question of each lesson has its answer.
+  await page.selectOption(".lesson-nav select", "-1");
+  const counts = (await page.locator(".lesson-list button small").allInnerTexts()).map((text) => text.trim()).sort();
+  const questions = await page.evaluate(() => window.hps.lessons.lessons.map(({ lesson }) => lesson.steps.flatMap((step) => step.questions).length));
+  assert.deepEqual(counts, questions.map((n) => say("{n} of {all}", { n, all: n })).sort());
   await page.locator(".files summary").click();
   await page.getByLabel(say("Your name, for the file")).fill("Ada L.");
   await page.getByLabel(say("Your name, for the file")).blur();
@@ -333,7 +338,7 @@ const tests = {
       await old.context().close();
     }
     // One that knows WebAssembly, and not all of it, in the worker and without one.
-    const refuse = "WebAssembly.instantiateStreaming = () => Promise.reject(new WebAssembly.CompileError('unknown opcode'));";
+    const refuse = "WebAssembly.compileStreaming = () => Promise.reject(new WebAssembly.CompileError('unknown opcode'));";
     const noWorker = "globalThis.Worker = class { constructor() { throw new Error('no'); } };";
     const inWorker = `const { Blob: Whole } = globalThis; globalThis.Blob = class extends Whole { constructor(parts, options) { super(options?.type === "text/javascript" ? ["${refuse}", ...parts] : parts, options); } };`;
     for (const before of [refuse + noWorker, refuse + inWorker]) {
@@ -341,11 +346,15 @@ const tests = {
       await half.getByText("The simulator cannot be started here: unknown opcode").waitFor();
       await half.context().close();
     }
-    // Where no worker may be started the page does without.
-    const alone = await open("", { before: "globalThis.Worker = class { constructor() { throw new Error('no'); } }" });
-    await ready(alone);
-    assert.ok((await alone.evaluate(() => window.hps.app.summary.cycles)) > 0);
-    await alone.context().close();
+    // Where no worker may be started, or its script cannot be read, the page does without.
+    for (const before of ["globalThis.Worker = class { constructor() { throw new Error('no'); } }", "globalThis.Worker = class extends Worker { constructor() { super('data:text/javascript,throw 1'); } }"]) {
+      const alone = await open("", { before, refused: true });
+      await ready(alone);
+      const cycle = await alone.evaluate(() => window.hps.app.linked.cycle);
+      await alone.getByRole("button", { name: /^One cycle on/ }).click();
+      await alone.waitForFunction((cycle) => window.hps.app.cycleView?.cycle === cycle + 1, cycle);
+      await alone.context().close();
+    }
     const damaged = await open("#damaged");
     await ready(damaged);
     await damaged.context().close();

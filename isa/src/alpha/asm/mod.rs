@@ -19,7 +19,7 @@ use super::registers::parse_register;
 pub use crate::asm::{AsmError, NoHook, OperandHook};
 use operand::Parser;
 
-use crate::asm::{Context, Token, check_dise_move, split, unknown_mnemonic};
+use crate::asm::{Context, Token, check_dise_move, split, unknown_mnemonic, wrong_count};
 use crate::format::{AlphaOperand, Format, Operand};
 use crate::inst::{Inst, Op, OpClass, reg};
 use crate::isa::Isa;
@@ -116,14 +116,7 @@ fn instruction(
         ..build(op)
     };
     let mut rest = tokens;
-    let wrong_count = || {
-        let wanted = expected(op.format());
-        mnemonic.error(format!(
-            "`{}` takes {wanted}, not {}",
-            mnemonic.text,
-            tokens.len()
-        ))
-    };
+    let wrong_count = || wrong_operands(op.format(), mnemonic, tokens.len());
     for &operand in op.format().operands() {
         match (operand, rest) {
             (Operand::Alpha(AlphaOperand::Qualifiers | AlphaOperand::PalFunction), _) => {}
@@ -174,16 +167,12 @@ fn settle(inst: &mut Inst, mnemonic: Token<'_>) -> Result<(), AsmError> {
     Ok(())
 }
 
-/// "3 operands (ra, b, rc)" for an error message.
-fn expected(format: Format) -> String {
+/// The error for a number of operands that the format does not have.
+fn wrong_operands(format: Format, mnemonic: Token<'_>, given: usize) -> AsmError {
     let names: Vec<&str> = format
         .operands()
         .iter()
         .filter_map(|&operand| operand::describe(operand))
         .collect();
-    match names.len() {
-        0 => "no operands".to_owned(),
-        1 => format!("1 operand ({})", names.join(", ")),
-        count => format!("{count} operands ({})", names.join(", ")),
-    }
+    wrong_count(mnemonic, &names, names.len(), given)
 }

@@ -4,6 +4,7 @@ use super::super::decode::{HINT_MASK, LITERAL};
 use crate::asm::{AsmError, Context, Kind, Token, split_memory};
 use crate::format::{AlphaOperand, Operand};
 use crate::inst::{Inst, Op, reg};
+use crate::said;
 
 /// Parser of operands, with the context of their instruction.
 pub(super) struct Parser<'a>(pub(super) Context<'a>);
@@ -139,9 +140,9 @@ impl Parser<'_> {
         let next = self.0.pc.wrapping_add(4) as i64;
         let distance = self.0.immediate(token)?.wrapping_sub(next);
         if distance & 3 != 0 {
-            return Err(token.error(format!(
-                "the target `{}` is not at a multiple of 4 bytes",
-                token.text
+            return Err(token.error(said!(
+                "the target `{name}` is not at a multiple of 4 bytes",
+                name = token.text
             )));
         }
         let reach = 1i64 << (bits + 1);
@@ -149,9 +150,12 @@ impl Parser<'_> {
             return Ok(distance >> 2);
         }
         let last = reach - 4;
-        Err(token.error(format!(
-            "the target is {distance} bytes behind the next instruction: `{}` reaches -{reach} to {last}",
-            self.0.mnemonic
+        Err(token.error(said!(
+            "the target is {distance} bytes behind the next instruction: `{name}` reaches -{reach} to {last}",
+            distance = distance,
+            name = self.0.mnemonic,
+            reach = reach,
+            last = last
         )))
     }
 }

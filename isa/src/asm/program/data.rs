@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ProgramError, Statement, split_word};
+use crate::said;
 
 /// The value of a number, a character in quotes, or a name, with `+` or `-` between such.
 pub(super) fn value(text: &str, names: &BTreeMap<String, i64>) -> Option<i64> {
@@ -73,15 +74,16 @@ pub(super) fn size(
     let (word, rest) = split_word(&statement.text);
     match word {
         ".zero" | ".space" | ".skip" => u64::try_from(number(rest)?)
-            .map_err(|_| statement.error(0, "a number of bytes is not negative")),
+            .map_err(|_| statement.error(0, said!("a number of bytes is not negative"))),
         ".ascii" | ".asciz" | ".string" => Ok(text(statement, word, rest)?.len() as u64),
         _ => match width(word) {
             Some(bytes) => Ok((bytes * rest.split(',').count()) as u64),
             None => Err(statement.error(
                 0,
-                format!(
-                    "`{word}` is no directive of data (.byte .half .word .dword .zero .ascii .asciz .balign); \
-                     instructions stand behind `.text`"
+                said!(
+                    "`{name}` is no directive of data (.byte .half .word .dword .zero .ascii .asciz .balign); \
+                     instructions stand behind `.text`",
+                    name = word
                 ),
             )),
         },
@@ -106,12 +108,22 @@ pub(super) fn write(
         let item = item.trim();
         let Some(number) = value(item, names) else {
             let column = statement.text.find(item).unwrap_or(0);
-            return Err(statement.error(column, format!("`{item}` is neither a number nor a name")));
+            return Err(statement.error(
+                column,
+                said!("`{name}` is neither a number nor a name", name = item),
+            ));
         };
         let all = number.to_le_bytes();
         let fits = bytes == 8 || number >> (8 * bytes - 1) == 0 || number >> (8 * bytes) == 0;
         if !fits && number >> (8 * bytes - 1) != -1 {
-            return Err(statement.error(0, format!("{number} does not fit into {bytes} bytes")));
+            return Err(statement.error(
+                0,
+                said!(
+                    "{number} does not fit into {bytes} bytes",
+                    number = number,
+                    bytes = bytes
+                ),
+            ));
         }
         out[at * bytes..(at + 1) * bytes].copy_from_slice(&all[..bytes]);
     }
@@ -123,7 +135,7 @@ fn text(statement: &Statement<'_>, word: &str, rest: &str) -> Result<Vec<u8>, Pr
     let inside = rest
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'))
-        .ok_or_else(|| statement.error(0, format!("write `{word} \"text\"`")))?;
+        .ok_or_else(|| statement.error(0, said!("write `{name} \"text\"`", name = word)))?;
     let mut bytes = Vec::new();
     let mut left = inside;
     while let Some(c) = left.chars().next() {
@@ -133,8 +145,10 @@ fn text(statement: &Statement<'_>, word: &str, rest: &str) -> Result<Vec<u8>, Pr
             continue;
         }
         let (byte, length) = escaped(left).ok_or_else(|| {
-            let all = "behind a backslash stands b, f, n, r, t, \", \\, one to three octal digits up to 377, or x and two \
-                       hexadecimal digits";
+            let all = said!(
+                "behind a backslash stands b, f, n, r, t, \", \\, one to three octal digits up to 377, or x and two \
+                 hexadecimal digits"
+            );
             statement.error(0, all)
         })?;
         bytes.push(byte);

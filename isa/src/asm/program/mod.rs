@@ -36,6 +36,8 @@ use expand::{Line, Place};
 
 use crate::asm::OperandHook;
 use crate::isa::Isa;
+use crate::said;
+use crate::said::Said;
 
 /// Where code begins.
 pub const CODE: u64 = 0x1_0000;
@@ -53,7 +55,7 @@ pub struct ProgramError {
     /// The column, from 1, in bytes.
     pub column: usize,
     /// What is wrong, and what would be right.
-    pub message: String,
+    pub message: Said,
 }
 
 /// A program that was assembled.
@@ -102,7 +104,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    fn error(&self, column: usize, message: impl Into<String>) -> ProgramError {
+    fn error(&self, column: usize, message: impl Into<Said>) -> ProgramError {
         self.place
             .error((self.column + column).min(self.written), message)
     }
@@ -160,14 +162,16 @@ impl<'a> Builder<'a> {
             ".equ" | ".set" => {
                 let (name, value) = rest
                     .split_once(',')
-                    .ok_or_else(|| statement.error(0, "write `.equ NAME, value`"))?;
+                    .ok_or_else(|| statement.error(0, said!("write `.equ NAME, value`")))?;
                 let value = self.number(&statement, value.trim())?;
                 self.define(&line.place, begin.min(line.written), name.trim(), value)?;
             }
             ".balign" | ".align" | ".p2align" => self.align(statement)?,
             _ if self.in_data => self.place_data(statement)?,
             _ if word.starts_with('.') => {
-                return Err(statement.error(0, format!("`{word}` is no directive of code")));
+                return Err(
+                    statement.error(0, said!("`{name}` is no directive of code", name = word))
+                );
             }
             _ => self.place_code(statement)?,
         }
@@ -183,7 +187,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), ProgramError> {
         match self.names.insert(name.to_owned(), value) {
             None => Ok(()),
-            Some(_) => Err(place.error(column, format!("`{name}` is defined twice"))),
+            Some(_) => Err(place.error(column, said!("`{name}` is defined twice", name = name))),
         }
     }
 
@@ -198,8 +202,9 @@ impl<'a> Builder<'a> {
                 .and_then(|bits| 1u64.checked_shl(bits)),
         };
         let to = to.filter(|to| to.is_power_of_two() && *to <= 1 << 16);
-        let to =
-            to.ok_or_else(|| statement.error(0, "an alignment is a power of two up to 64 KiB"))?;
+        let to = to.ok_or_else(|| {
+            statement.error(0, said!("an alignment is a power of two up to 64 KiB"))
+        })?;
         if self.in_data {
             self.data_end = self.data_end.next_multiple_of(to);
         } else {
@@ -217,7 +222,7 @@ impl<'a> Builder<'a> {
             ("li", operands) => {
                 let value = operands.split_once(',').map(|(_, value)| value.trim());
                 let value =
-                    value.ok_or_else(|| statement.error(0, "write `li register, value`"))?;
+                    value.ok_or_else(|| statement.error(0, said!("write `li register, value`")))?;
                 let value = self.number(&statement, value)?;
                 load_value(self.isa, "zero", value).len() as u64
             }
@@ -226,7 +231,7 @@ impl<'a> Builder<'a> {
         };
         self.code_end += 4 * statement.instructions;
         if self.code_end - CODE > MOST_BYTES {
-            return Err(statement.error(0, "the code is larger than 4 MiB"));
+            return Err(statement.error(0, said!("the code is larger than 4 MiB")));
         }
         self.statements.push(statement);
         Ok(())
@@ -237,7 +242,7 @@ impl<'a> Builder<'a> {
         let bytes = data::size(&statement, |text| self.number(&statement, text))?;
         self.data_end += bytes;
         if self.data_end - DATA > MOST_BYTES {
-            return Err(statement.error(0, "the data are larger than 4 MiB"));
+            return Err(statement.error(0, said!("the data are larger than 4 MiB")));
         }
         self.statements.push(statement);
         Ok(())
@@ -249,7 +254,10 @@ impl<'a> Builder<'a> {
             let column = statement.text.find(text).unwrap_or(0);
             statement.error(
                 column,
-                format!("`{text}` is neither a number nor a name that is defined above"),
+                said!(
+                    "`{name}` is neither a number nor a name that is defined above",
+                    name = text
+                ),
             )
         })
     }
@@ -274,7 +282,7 @@ impl<'a> Builder<'a> {
             return Err(ProgramError {
                 line: 1,
                 column: 1,
-                message: "there is no instruction".to_owned(),
+                message: said!("there is no instruction"),
             });
         }
         let entry = self.names.get("_start").map_or(CODE, |&at| at as u64);
@@ -282,7 +290,7 @@ impl<'a> Builder<'a> {
             return Err(ProgramError {
                 line: 1,
                 column: 1,
-                message: "`_start` is no instruction".to_owned(),
+                message: said!("`_start` is no instruction"),
             });
         }
         let mut functions = vec![("_start".to_owned(), entry)];
@@ -292,7 +300,7 @@ impl<'a> Builder<'a> {
                     functions.push((name.clone(), at as u64));
                 }
                 Some(_) => {}
-                None => return Err(place.error(0, format!("`{name}` is no label"))),
+                None => return Err(place.error(0, said!("`{name}` is no label", name = name))),
             }
         }
         let file = elf::write(self.isa, entry, &code, &data, &functions);
@@ -310,9 +318,9 @@ impl<'a> Builder<'a> {
                 vec!["nop".to_owned(); statement.instructions as usize]
             }
             "li" | "la" => {
-                let (register, value) = rest
-                    .split_once(',')
-                    .ok_or_else(|| statement.error(0, format!("write `{word} register, value`")))?;
+                let (register, value) = rest.split_once(',').ok_or_else(|| {
+                    statement.error(0, said!("write `{name} register, value`", name = word))
+                })?;
                 let value = self.number(statement, value.trim())?;
                 match word {
                     "li" => load_value(self.isa, register.trim(), value),
@@ -330,7 +338,7 @@ impl<'a> Builder<'a> {
             let word = self
                 .isa
                 .encode(&inst)
-                .ok_or_else(|| statement.error(0, "this instruction has no encoding"))?;
+                .ok_or_else(|| statement.error(0, said!("this instruction has no encoding")))?;
             code.extend_from_slice(&word.to_le_bytes());
         }
         Ok(())

@@ -15,7 +15,7 @@ use super::registers::parse_register;
 pub use crate::asm::{AsmError, NoHook, OperandHook};
 use operand::Parser;
 
-use crate::asm::{Context, Token, check_dise_move, split};
+use crate::asm::{Context, Token, check_dise_move, split, wrong_count};
 use crate::format::{Format, Operand};
 use crate::inst::{Inst, Op};
 use crate::isa::Isa;
@@ -89,14 +89,7 @@ fn instruction(
 ) -> Result<Inst, AsmError> {
     let mut inst = build(op, 4);
     let mut rest = tokens;
-    let wrong_count = || {
-        let wanted = expected(op.format());
-        mnemonic.error(format!(
-            "`{}` takes {wanted}, not {}",
-            mnemonic.text,
-            tokens.len()
-        ))
-    };
+    let wrong_count = || wrong_operands(op.format(), mnemonic, tokens.len());
     for &operand in op.format().operands() {
         match (operand, rest) {
             (Operand::RoundingMode, []) => inst.imm = 7,
@@ -121,8 +114,8 @@ fn instruction(
     Ok(inst)
 }
 
-/// "3 operands (rd, rs1, imm)" for an error message.
-fn expected(format: Format) -> String {
+/// The error for a number of operands that the format does not have.
+fn wrong_operands(format: Format, mnemonic: Token<'_>, given: usize) -> AsmError {
     let names: Vec<&str> = format
         .operands()
         .iter()
@@ -130,11 +123,7 @@ fn expected(format: Format) -> String {
         .map(|&operand| operand::describe(operand))
         .collect();
     let count = names.len() + usize::from(format == Format::Fence);
-    match count {
-        0 => "no operands".to_owned(),
-        1 => format!("1 operand ({})", names.join(", ")),
-        _ => format!("{count} operands ({})", names.join(", ")),
-    }
+    wrong_count(mnemonic, &names, count, given)
 }
 
 /// `fence.tso`, which is a fence of its own.

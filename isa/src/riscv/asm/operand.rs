@@ -6,6 +6,7 @@ use super::super::registers::{ROUNDING_MODES, parse_csr};
 use crate::asm::{AsmError, Context, Kind, Token, split_memory};
 use crate::format::Operand;
 use crate::inst::{Inst, Op, reg};
+use crate::said;
 
 /// Parser of operands, with the context of their instruction.
 pub(super) struct Parser<'a>(pub(super) Context<'a>);
@@ -80,9 +81,9 @@ impl Parser<'_> {
             if bare {
                 return Ok((self.register(token, Kind::Integer)?, 0));
             }
-            return Err(token.error(format!(
-                "`{}` is not a memory operand: write `offset(register)`",
-                token.text
+            return Err(token.error(said!(
+                "`{name}` is not a memory operand: write `offset(register)`",
+                name = token.text
             )));
         };
         let imm = if offset.text.is_empty() {
@@ -97,18 +98,21 @@ impl Parser<'_> {
     fn distance(&self, token: Token<'_>, reach: i64) -> Result<i64, AsmError> {
         let distance = self.0.immediate(token)?.wrapping_sub(self.0.pc as i64);
         if distance & 1 != 0 {
-            return Err(token.error(format!(
-                "the target `{}` is not at an even distance",
-                token.text
+            return Err(token.error(said!(
+                "the target `{name}` is not at an even distance",
+                name = token.text
             )));
         }
         if (-reach..reach).contains(&distance) {
             return Ok(distance);
         }
         let last = reach - 2;
-        Err(token.error(format!(
-            "the target is {distance} bytes away: `{}` reaches -{reach} to {last}",
-            self.0.mnemonic
+        Err(token.error(said!(
+            "the target is {distance} bytes away: `{name}` reaches -{reach} to {last}",
+            distance = distance,
+            name = self.0.mnemonic,
+            reach = reach,
+            last = last
         )))
     }
 

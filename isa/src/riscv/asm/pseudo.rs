@@ -8,6 +8,7 @@ use crate::asm::{AsmError, Token, unknown_mnemonic};
 use crate::inst::{Inst, Op};
 use crate::isa::Isa;
 use crate::ops::OPS;
+use crate::said;
 
 /// `(mnemonic, number of operands, operation, its operands)`; `$n` is the n-th operand written.
 type Pseudo = (&'static str, usize, Op, &'static [&'static str]);
@@ -192,13 +193,20 @@ pub(super) fn unknown(mnemonic: Token<'_>, operands: usize) -> AsmError {
         .collect();
     if !counts.is_empty() {
         let counts = counts.join(" or ");
-        return mnemonic.error(format!(
-            "`{}` takes {counts} operands, not {operands}",
-            mnemonic.text
+        return mnemonic.error(said!(
+            "`{name}` takes {counts} operands, not {given}",
+            name = mnemonic.text,
+            counts = counts,
+            given = operands
         ));
     }
     if mnemonic.text == "li" {
-        return mnemonic.error(format!("`li` takes 2 operands, not {operands}"));
+        return mnemonic.error(said!(
+            "`{name}` takes {counts} operands, not {given}",
+            name = "li",
+            counts = 2,
+            given = operands
+        ));
     }
     let known = OPS[1..]
         .iter()

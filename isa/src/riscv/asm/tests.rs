@@ -216,11 +216,8 @@ fn errors_name_the_place_and_the_remedy() {
         ),
     ] {
         assert_eq!(
-            error(text),
-            AsmError {
-                column,
-                message: message.to_owned()
-            },
+            (error(text).column, &*error(text).message),
+            (column, message),
             "{text}"
         );
     }

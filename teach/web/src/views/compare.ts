@@ -2,7 +2,7 @@
 
 import { Api } from "../api";
 import type { App } from "../app";
-import { choice, fill, grouped, h, labelled, percent } from "../dom";
+import { choice, colorsOf, fill, grouped, h, labelled, percent } from "../dom";
 import { t, word } from "../language";
 import { penOf } from "../svg";
 import { parts } from "../timeline";
@@ -13,6 +13,8 @@ const SHOWN = 16;
 const BAR = 13;
 const ROW = 2 * BAR + 6;
 const HEAD = 22;
+/** Width of a letter of the drawing, in pixels. */
+const LETTER = 7.25;
 
 /** An instruction in both runs, or in one of them. */
 export interface Pair {
@@ -206,9 +208,10 @@ export class CompareView {
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
     const pen = penOf(canvas);
-    const [label, side] = width < 520 ? [110, 62] : [210, 90];
-    const style = getComputedStyle(canvas);
-    const color = (name: string) => style.getPropertyValue(name);
+    const later = t("later by");
+    const label = width < 520 ? 110 : 210;
+    const side = Math.max(width < 520 ? 0 : 90, LETTER * later.length + 14);
+    const color = colorsOf(canvas);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.fillStyle = color("--paper");
     pen.fillRect(0, 0, width, height);
@@ -225,17 +228,17 @@ export class CompareView {
       pen.fillStyle = color("--grid");
       pen.fillRect(x(cycle), HEAD - 4, 1, height);
       pen.fillStyle = color("--faint");
-      pen.fillText(String(cycle), x(cycle) + 2, HEAD / 2);
+      if (x(cycle) + 2 + LETTER * String(cycle).length < width - side) pen.fillText(String(cycle), x(cycle) + 2, HEAD / 2);
     }
     pen.fillStyle = color("--faint");
-    pen.fillText(t("later by"), width - side + 8, HEAD / 2);
+    pen.fillText(later, width - side + 8, HEAD / 2);
     pairs.forEach(({ kept, now }, at) => {
       const top = HEAD + at * ROW;
       pen.fillStyle = color("--grid");
       pen.fillRect(0, top - 2, width, 1);
       pen.fillStyle = color("--ink");
       const row = now ?? kept!;
-      pen.fillText((label < 200 ? row.text : `${row.pc.slice(2)} ${row.text}`).slice(0, Math.floor((label - 8) / 7.25)), 4, top + BAR);
+      pen.fillText((label < 200 ? row.text : `${row.pc.slice(2)} ${row.text}`).slice(0, Math.floor((label - 8) / LETTER)), 4, top + BAR);
       for (const [one, start, y] of [[kept, starts.kept, top + 1], [now, starts.now, top + 1 + BAR]] as const) {
         if (!one) {
           pen.fillStyle = color("--faint");

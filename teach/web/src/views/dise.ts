@@ -1,5 +1,6 @@
 // DISE: productions as text and as tables, counters and registers in motion, and what matches next.
 
+import { Refusal } from "../api";
 import type { App } from "../app";
 import { choice, debounced, fill, grouped, h, labelled } from "../dom";
 import { Editor } from "../editor";
@@ -153,8 +154,7 @@ export class DiseView {
       this.renderTables(tables);
       return true;
     } catch (error) {
-      const problem = (error as { problem?: { message: string; line: number | null; column: number | null; place: string | null } })
-        .problem;
+      const problem = error instanceof Refusal ? error.problem : undefined;
       this.editor.mark(problem);
       const place = problem?.line ? `${t("Line {line}, column {column}", { line: problem.line, column: problem.column ?? 1 })}: ` : "";
       this.said.textContent = `${place}${error instanceof Error ? error.message : String(error)}`;

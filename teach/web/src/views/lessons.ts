@@ -3,17 +3,35 @@
 import { collect, sign, type Answered } from "../answers";
 import type { App } from "../app";
 import { choice, download, fill, h, labelled } from "../dom";
-import { lessonText, t } from "../language";
-import { comparisons, evaluate, holds, html, isNear, LessonError, parse, readings, shuffled, type Lesson, type Question, type Step } from "../lesson";
+import { lessonText, t, translations } from "../language";
+import { comparisons, evaluate, headOf, holds, html, isNear, LessonError, parse, questionsIn, readings, shuffled, type Head, type Lesson, type Question, type Step } from "../lesson";
 import type { Tab, View } from "../link";
 import { Measured } from "../measured";
 import type { Row } from "../types";
 import type { PipelineView } from "./pipeline";
 
-interface Loaded {
-  name: string;
-  text: string;
-  lesson: Lesson;
+/** A lesson, whose text is read when somebody opens it. */
+class Loaded {
+  readonly head: Head;
+  private read: Lesson | undefined;
+
+  constructor(
+    readonly name: string,
+    readonly text: string,
+  ) {
+    [this.head] = headOf(text);
+  }
+
+  get lesson(): Lesson {
+    return (this.read ??= parse(this.text, this.name));
+  }
+}
+
+/** A lesson that somebody has written, which is checked at once. */
+function checked(name: string, text: string): Loaded {
+  const one = new Loaded(name, text);
+  void one.lesson;
+  return one;
 }
 
 /** A verdict on an answer, and what is said to it. */
@@ -30,7 +48,9 @@ const cycleOf = (row: Row, asks: string): number | null =>
 
 export class LessonsView {
   readonly element = h("aside", { class: "lessons", "aria-label": t("Lesson"), tabIndex: -1 });
-  private readonly lessons: Loaded[] = [];
+  private readonly lessons: Loaded[];
+  /** Texts of the page's lessons in English, by the names of their files. */
+  private readonly english: Map<string, string>;
   private readonly measured: Measured;
   private readonly said = h("p", { class: "said", role: "alert" });
   /** When each question was seen first, in milliseconds. */
@@ -47,13 +67,13 @@ export class LessonsView {
   ) {
     this.measured = new Measured(app);
     const built = JSON.parse(document.getElementById("lessons")!.textContent!) as { name: string; text: string }[];
-    const translated = built.map(({ name, text }) => ({ name, text: lessonText(name, text) }));
-    for (const { name, text } of [...translated, ...app.linked.lessons]) {
+    this.english = new Map(built.map(({ name, text }) => [name, text]));
+    this.lessons = built.map(({ name, text }) => new Loaded(name, lessonText(name, text)));
+    for (const { name, text } of app.linked.lessons) {
       try {
-        this.lessons.push({ name, text, lesson: parse(text, name) });
-      } catch (error) {
-        // A damaged link has a damaged lesson; those of the page are read by its tests.
-        if (built.some((one) => one.name === name)) throw error;
+        this.lessons.push(checked(name, text));
+      } catch {
+        // A damaged link has a damaged lesson.
       }
     }
     this.element.addEventListener("click", (event) => {
@@ -73,7 +93,7 @@ export class LessonsView {
   async open(file: File): Promise<void> {
     try {
       const text = await file.text();
-      this.lessons.push({ name: file.name, text, lesson: parse(text, file.name) });
+      this.lessons.push(checked(file.name, text));
       // A link to it carries it.
       this.app.linked.lessons.push({ name: file.name, text });
       this.said.textContent = "";
@@ -364,7 +384,7 @@ export class LessonsView {
   render(): void {
     const { linked } = this.app;
     const one = this.current;
-    const names: [string, string][] = this.lessons.map(({ lesson }, at) => [String(at), `${at + 1}. ${lesson.title}`]);
+    const names: [string, string][] = this.lessons.map(({ head }, at) => [String(at), `${at + 1}. ${head.title}`]);
     const to = choice([["-1", t("All lessons")], ...names], String(one ? linked.lesson : -1), (at) => void this.go(Number(at) < 0 ? Infinity : Number(at), 0));
     to.setAttribute("aria-label", t("Lesson"));
     fill(this.element, h("nav", { class: "lesson-nav", "aria-label": t("All lessons") }, to), one ? this.renderStep(one) : this.renderList(), this.renderFiles(), this.said);
@@ -373,7 +393,7 @@ export class LessonsView {
   }
 
   private renderList(): HTMLElement {
-    const paths = [...new Set(this.lessons.map(({ lesson }) => lesson.path))];
+    const paths = [...new Set(this.lessons.map(({ head }) => head.path))];
     return h(
       "div",
       {},
@@ -386,9 +406,9 @@ export class LessonsView {
         h(
           "ol",
           { class: "lesson-list" },
-          this.lessons.map(({ name, lesson }, at) =>
-            lesson.path === path
-              ? h("li", { value: at + 1 }, h("button", { type: "button", onclick: () => void this.go(at, 0) }, lesson.title, h("small", {}, this.progress(name, lesson))), h("small", { class: "faint" }, lesson.about))
+          this.lessons.map((one, at) =>
+            one.head.path === path
+              ? h("li", { value: at + 1 }, h("button", { type: "button", onclick: () => void this.go(at, 0) }, one.head.title, h("small", {}, this.progress(one))), h("small", { class: "faint" }, one.head.about))
               : null,
           ),
         ),
@@ -415,10 +435,10 @@ export class LessonsView {
     );
   }
 
-  private progress(name: string, lesson: Lesson): string {
-    const all = lesson.steps.flatMap((step) => step.questions);
-    const done = all.filter((question) => this.app.linked.answers[question.id]?.right).length;
-    return ` ${t("{n} of {all}", { n: done, all: all.length })}${this.app.linked.lessons.some((one) => one.name === name) ? ` ${t("(yours)")}` : ""}`;
+  private progress({ name, text }: Loaded): string {
+    // The name of a question begins with its lesson's.
+    const done = Object.entries(this.app.linked.answers).filter(([id, { right }]) => right && id.startsWith(`${name}/`)).length;
+    return ` ${t("{n} of {all}", { n: done, all: questionsIn(text) })}${this.app.linked.lessons.some((one) => one.name === name) ? ` ${t("(yours)")}` : ""}`;
   }
 
   private renderStep({ lesson }: Loaded): HTMLElement {
@@ -481,9 +501,21 @@ export class LessonsView {
       "fieldset",
       { class: `question ${question.kind}`, "data-question": question.id },
       h("legend", {}, h("span", { class: "kind" }, KINDS[question.kind]), prose(question.text)),
-      this.renderInput(question, kept?.text ?? "", judge),
+      this.renderInput(question, kept ? this.ownWords(question, kept.text) : "", judge),
       verdict,
     );
+  }
+
+  /** The option that was chosen, if that was in the words of another language. */
+  private ownWords({ id, options }: Question, given: string): string {
+    const { name } = this.current!;
+    if (options.length === 0 || options.some(({ text }) => text === given)) return given;
+    for (const text of [this.english.get(name) ?? "", ...translations(name)].filter(Boolean)) {
+      const questions = parse(text, name).steps.flatMap((step) => step.questions);
+      const at = questions.find((one) => one.id === id)?.options.findIndex((option) => option.text === given) ?? -1;
+      if (at >= 0) return options[at]?.text ?? given;
+    }
+    return given;
   }
 
   private renderInput(question: Question, given: string, judge: (given: string) => Promise<void>): HTMLElement {

@@ -14,6 +14,8 @@ use std::rc::Rc;
 use arguments::{Argument, arguments, is_name};
 
 use super::{Builder, ProgramError, Statement, label, offset, split_word, without_comment};
+use crate::said;
+use crate::said::Said;
 
 /// Most lines that may come of `.rept` and macros.
 const MOST_LINES: usize = 1 << 20;
@@ -40,12 +42,14 @@ struct Use {
 
 impl Place {
     /// What is wrong there; columns are from 0.
-    pub fn error(&self, column: usize, message: impl Into<String>) -> ProgramError {
+    pub fn error(&self, column: usize, message: impl Into<Said>) -> ProgramError {
         let mut message = message.into();
         if let Some(used) = &self.within {
-            message += &format!(
-                ", in macro {}, used in line {}",
-                used.name, used.place.number
+            message = said!(
+                "{message}, in macro {name}, used in line {line}",
+                message = message,
+                name = used.name,
+                line = used.place.number
             );
         }
         ProgramError {
@@ -169,7 +173,11 @@ impl<'a> Expander<'a> {
                 }
                 ".endr" | ".endm" => {
                     let begin = if word == ".endr" { ".rept" } else { ".macro" };
-                    let message = format!("no `{begin}` that `{word}` would end stands above");
+                    let message = said!(
+                        "no `{begin}` that `{end}` would end stands above",
+                        begin = begin,
+                        end = word
+                    );
                     return Err(line.place.error(column, message));
                 }
                 _ => match self.macros.get(&word.to_ascii_lowercase()).cloned() {
@@ -236,12 +244,14 @@ impl<'a> Expander<'a> {
             }
             return Ok(body);
         }
-        let of = if begin == ".rept" {
-            "to repeat"
-        } else {
-            "of the macro"
+        let message = match begin {
+            ".rept" => said!("`.rept` has no end: write `.endr` behind the lines to repeat"),
+            _ => said!(
+                "`{begin}` has no end: write `{end}` behind the lines of the macro",
+                begin = begin,
+                end = end
+            ),
         };
-        let message = format!("`{begin}` has no end: write `{end}` behind the lines {of}");
         Err(line.place.error(line.statement().0, message))
     }
 
@@ -256,11 +266,11 @@ impl<'a> Expander<'a> {
         let statement = Statement::new(line, column, column + text.len());
         let (_, count) = split_word(text);
         if count.is_empty() {
-            return Err(statement.error(0, "write `.rept COUNT`"));
+            return Err(statement.error(0, said!("write `.rept COUNT`")));
         }
         let count = builder.number(&statement, count)?;
         let count = u64::try_from(count)
-            .map_err(|_| statement.error(0, "lines are not repeated less than 0 times"))?;
+            .map_err(|_| statement.error(0, said!("lines are not repeated less than 0 times")))?;
         self.check_depth(line, depth, None)?;
         if !body.is_empty() {
             for _ in 0..count {
