@@ -35,7 +35,7 @@ function* templates(source) {
 function wanted() {
   const all = new Set(["English", /noScript = "(.*)"/.exec(read(web, "build.mjs"))[1]]);
   for (const file of files(join(web, "src"))) if (file.endsWith(".ts")) for (const text of texts(read(file))) all.add(text);
-  for (const folder of ["teach/src", "sim-core/src"]) {
+  for (const folder of ["teach/src", "isa/src"]) {
     for (const file of files(join(web, "../..", folder))) if (file.endsWith(".rs") && !file.endsWith("said.rs")) for (const text of templates(read(file))) all.add(text);
   }
   const programs = [...readdirSync(join(web, "examples")), ...readdirSync(join(web, "c")).filter((name) => name.endsWith(".c"))];
