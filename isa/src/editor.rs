@@ -117,7 +117,7 @@ pub trait DecodeEditor {
     }
 
     /// A program with this number runs on the context from now on
-    /// ([`Linux::program_number`](hps_system::os::Linux::program_number)).
+    /// (`Linux::program_number` of `hps-system`).
     fn turn_to(&mut self, program: u32) {
         let _ = program;
     }

@@ -1,6 +1,6 @@
 //! The interface between the functional machine and what compiles hot code of guests for the host.
 //!
-//! The machine counts how often each block of threaded code ([`hps_sim_core::machine`]) is entered, and asks its translator to
+//! The machine counts how often each block of threaded code (`hps_sim_core::machine`) is entered, and asks its translator to
 //! compile the code there. Code that a translator has compiled is derived state: it belongs to one address space, is never
 //! saved, and goes with the decoded code that it was made from.
 

@@ -1,7 +1,7 @@
 //! Operations whose access is wider than a register: `amocas.q` and `cbo.zero`.
 //!
 //! No queue of a pipeline can hold such an access, so they execute with nothing else in flight
-//! ([`Alone::Wide`](hps_system::process::Alone::Wide)). Further costs are not modelled.
+//! (`Alone::Wide` of `hps-system`). Further costs are not modelled.
 
 use super::rs1;
 use crate::bus::{Bus, MemFault};
