@@ -2,8 +2,9 @@
 # Builds hps for machines without Rust: one static file without debug information for each processor that is named
 # (x86_64, aarch64, riscv64), or for this machine's. Prints where it is and how large.
 #
-# x86_64 and aarch64 take musl, whose C compiler is zig's (from PyPI, into the target folder, by Python's venv). For riscv64
-# Rust has no musl; it takes glibc, as a static library (Debian: gcc-riscv64-linux-gnu, libc6-dev-riscv64-cross, lld).
+# x86_64 and aarch64 take musl, whose C compiler is zig's (from PyPI, into the target folder, by Python's venv). riscv64 takes
+# glibc, as a static library (Debian: gcc-riscv64-linux-gnu, libc6-dev-riscv64-cross), and Rust's own linker, since Debian 12's
+# lld does not relax code of RISC-V.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,10 +34,9 @@ END
         ;;
     riscv64)
         needs riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
-        needs ld.lld lld
         export CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER=riscv64-linux-gnu-gcc
         export CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_RUSTFLAGS="-Ctarget-feature=+crt-static -Cllvm-args=-align-all-functions=6"
-        linked=(-C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all)
+        linked=(-C "link-arg=-B$(rustc --print target-libdir)/../bin/gcc-ld" -C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all)
         ;;
     esac
     [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
