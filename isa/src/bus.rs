@@ -12,7 +12,7 @@ pub struct MemFault {
 /// Data memory as an instruction sees it. The functional machine passes guest memory itself; the
 /// pipeline passes a view through its stores in flight.
 pub trait Bus {
-    /// It refuses every access that is not naturally aligned.
+    /// Whether every access that is not naturally aligned is refused.
     const ONLY_ALIGNED: bool = false;
     /// Reads `N` (1, 2, 4 or 8) bytes, little-endian, zero-extended. Any alignment, but
     /// for [`Bus::ONLY_ALIGNED`].

@@ -14,13 +14,13 @@ pub trait Chunks: Any + Send {
     /// Stores a chunk, and returns its number. Equal chunks may have one number.
     ///
     /// # Errors
-    /// Those of the host.
+    /// I/O errors of the host.
     fn put(&mut self, bytes: &[u8]) -> io::Result<u64>;
 
     /// Appends the bytes of a chunk.
     ///
     /// # Errors
-    /// Those of the host; [`io::ErrorKind::InvalidData`] if there is no such chunk or it is damaged.
+    /// I/O errors of the host; [`io::ErrorKind::InvalidData`] if there is no such chunk or it is damaged.
     fn get(&mut self, number: u64, into: &mut Vec<u8>) -> io::Result<()>;
 }
 
@@ -50,7 +50,7 @@ pub fn take_back() -> Option<(Box<dyn Chunks>, Option<io::Error>)> {
 /// Works on the lent store.
 ///
 /// # Errors
-/// Those of the work; [`io::ErrorKind::NotFound`] if no store is lent.
+/// Errors of `work`; [`io::ErrorKind::NotFound`] if no store is lent.
 pub fn with<T>(work: impl FnOnce(&mut dyn Chunks) -> io::Result<T>) -> io::Result<T> {
     LENT.with_borrow_mut(|lent| match lent {
         Some(lent) => work(lent.chunks.as_mut()),

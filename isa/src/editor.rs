@@ -22,7 +22,7 @@ use crate::inst::{Inst, Op, OpClass, reg};
 use crate::layout;
 use crate::trap::TrapCause;
 
-/// What the editor decided for one dynamic instruction.
+/// Decision of the editor for one dynamic instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Decision {
     /// The production whose replacement sequence is to be used; `None` if the instruction passes unchanged.
@@ -36,7 +36,7 @@ pub struct Decision {
 pub struct Replacement {
     /// The instruction. Its `len` is that of the trigger.
     pub inst: Inst,
-    /// It is the trigger itself (`T.INSN`): counts as an instruction of the program.
+    /// Whether the instruction is the trigger itself (`T.INSN`), which counts as an instruction of the program.
     pub is_trigger: bool,
     /// The last instruction of its sequence.
     pub is_last: bool,
@@ -66,7 +66,7 @@ pub mod laid {
     pub const HANDLER: u32 = 2;
 }
 
-/// What a new layout of the program's code has at an address.
+/// Content of an address in a new layout of the program's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaidOut {
     /// The instruction, with displacements for where it lies.
@@ -227,7 +227,7 @@ impl DecodeEditor for NoEditor {
 /// An editor whose machine may take interrupts. Their handlers run as those of productions do; with
 /// [`NoEditor`] inside there are no productions, and handlers of interrupts only.
 ///
-/// As with every decode-stage editor, nothing is mapped for the program where handlers lie.
+/// Nothing is mapped for the program where handlers lie, as with every decode-stage editor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interruptible<E>(pub E);
 

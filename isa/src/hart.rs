@@ -8,7 +8,7 @@ use crate::inst::reg;
 /// No load reservation is held.
 pub const NO_RESERVATION: u64 = u64::MAX;
 
-/// What the counter CSRs read. The machine fills it in before a CSR instruction executes.
+/// Values of the counter CSRs. The machine sets them before a CSR instruction executes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestCounters {
     /// `cycle`: simulated cycles (in a functional run: retired instructions).
@@ -76,10 +76,10 @@ pub struct Hart {
     pub fcsr: u8,
     /// Address of the load reservation, or [`NO_RESERVATION`].
     pub reservation: u64,
-    /// What counter CSRs read.
+    /// Values of the counter CSRs.
     pub counters: GuestCounters,
-    /// What the `hpmcounter` CSR reads that executes next; `None`: the machine does not have it. The machine fills it
-    /// in as it does `counters`.
+    /// Value of the `hpmcounter` CSR that is read next; `None` if the machine does not have this CSR. The machine sets
+    /// it when it sets `counters`.
     pub selected: Option<u64>,
 }
 

@@ -81,7 +81,7 @@ pub mod reg {
 /// Bytes of a block of RISC-V's cache operations (`cbo.clean` and others), aligned to as many.
 pub const CACHE_BLOCK_BYTES: u64 = 64;
 
-/// What an instruction is to the machine: which unit runs it, and how it changes control.
+/// Class of an instruction: which unit runs it, and how it changes control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum OpClass {
@@ -195,8 +195,8 @@ impl OpClass {
     }
 }
 
-/// What an instruction writes that only adds: its first source shifted left, its second source and a constant, of which so
-/// many upper bits are dropped and the last one left is the sign.
+/// Operands of an instruction that only adds: its first source shifted left, its second source and a constant. The
+/// upper `drop` bits of the sum are replaced by copies of the highest bit below them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// Bits by which the first source is shifted, below 64.
@@ -221,8 +221,8 @@ impl Sum {
     }
 }
 
-/// What an instruction writes that only combines bits: those of its first source, shifted right, with those of its second
-/// source, of which some are changed.
+/// Operands of an instruction that only combines bits: its first source shifted right, and its second source with some
+/// bits inverted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Logic {
     /// Bits by which the first source is shifted, below 64; zeros come in.
@@ -236,7 +236,7 @@ pub struct Logic {
 }
 
 impl Logic {
-    /// What they give.
+    /// Result for these sources.
     #[inline(always)]
     #[must_use]
     pub const fn of(self, first: u64, second: u64) -> u64 {
@@ -396,7 +396,7 @@ impl Inst {
         })
     }
 
-    /// What a jump or a call at `pc` writes: the address behind it.
+    /// Return address that a jump or a call at `pc` writes: the address behind it.
     #[inline]
     #[must_use]
     pub const fn link(&self, pc: u64) -> u64 {

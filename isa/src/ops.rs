@@ -11,7 +11,7 @@ use crate::riscv::table::for_each_op;
 
 pub use crate::format::{Format, Operand};
 
-/// What the table says about one operation.
+/// Entry of the table for one operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpInfo {
     pub(crate) op: Op,

@@ -20,7 +20,7 @@ pub struct Retired<'a> {
     pub disepc: DisePc,
     /// The static instruction.
     pub inst: &'a Inst,
-    /// It belongs to the program: not inserted by an expansion and not part of a handler.
+    /// Whether the instruction belongs to the program: not inserted by an expansion and not part of a handler.
     pub is_program: bool,
     /// Effective address of a memory instruction, else 0.
     pub addr: u64,
@@ -44,7 +44,7 @@ pub trait Probe {
     const WANTS_VALUES: bool = false;
     /// [`Probe::wrong_path`] wants to look around behind some of the program's conditional branches.
     const WANTS_WRONG_PATHS: bool = false;
-    /// It tells programs apart, so that a program that it watches may have child processes.
+    /// Whether the probe tells programs apart, so that a program that it watches may have child processes.
     const KNOWS_PROGRAMS: bool = false;
     /// [`Probe::stops_before`] wants to be asked. A functional run of such a probe wants `WANTS_RETIRED`, too.
     const CAN_STOP: bool = false;
@@ -68,9 +68,9 @@ pub trait Probe {
         let _ = event;
     }
 
-    /// What [`Probe::memory`] would do for a reference of this class, if that takes no more than a
-    /// few instructions and no call: true if it is done, false if [`Probe::memory`] has to be asked.
-    /// Fast machines ask here first, since a call costs them the saving of registers.
+    /// The work of [`Probe::memory`] for a reference of this class, if it takes no more than a few instructions and no
+    /// call: true if the work is done, false if [`Probe::memory`] has to be asked. Fast machines ask here first, since
+    /// a call costs them the saving of registers.
     #[inline(always)]
     fn memory_quickly(&mut self, class: OpClass, addr: u64) -> bool {
         let _ = (class, addr);
@@ -83,7 +83,7 @@ pub trait Probe {
         let _ = (pc, inst, addr);
     }
 
-    /// What an instruction of the program has written to its destination register. Instructions without one,
+    /// The value that an instruction of the program has written to its destination register. Instructions without one,
     /// and those that execute alone or inside an expansion, are not told.
     #[inline]
     fn value(&mut self, pc: u64, inst: &Inst, value: u64) {

@@ -11,7 +11,7 @@ pub struct Random {
 
 crate::save_state! { Random { state } }
 
-/// What the state goes on by from one number to the next.
+/// Increment of the state from one number to the next.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {

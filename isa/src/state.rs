@@ -1,4 +1,4 @@
-//! What a run has changed in its parts, as bytes, for checkpoints in files.
+//! Changes of a run to its parts, as bytes, for checkpoints in files.
 //!
 //! A part is restored in place, into one that was made from the same description: sizes and parameters stay those of the
 //! new part, and bytes of other sizes are an error. [`save_state!`](crate::save_state) lists the fields of a part once,
@@ -557,7 +557,7 @@ pub mod array {
     /// Writes the elements as a list.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Errors of the serializer.
     pub fn serialize<T: Serialize, S: Serializer, const N: usize>(
         value: &[T; N],
         serializer: S,
@@ -568,7 +568,7 @@ pub mod array {
     /// Reads a list of as many elements.
     ///
     /// # Errors
-    /// Those of the deserializer, and a list of another length.
+    /// Errors of the deserializer, and a list of another length.
     pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>, const N: usize>(
         deserializer: D,
     ) -> Result<[T; N], D::Error> {

@@ -62,16 +62,16 @@ pub enum TrapCause {
 /// A guest fault: what, where, and the bytes of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trap {
-    /// What went wrong.
+    /// Cause of the trap.
     pub cause: TrapCause,
     /// The instruction at fault.
     pub pc: u64,
-    /// Its encoding (0 where it could not be read).
+    /// Encoding of the instruction (0 where it could not be read).
     pub encoding: u32,
 }
 
 impl TrapCause {
-    /// What went wrong, in words.
+    /// Cause of the trap in words.
     #[must_use]
     pub fn said(&self) -> Said {
         match *self {

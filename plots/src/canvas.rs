@@ -84,16 +84,16 @@ impl Type {
     }
 }
 
-/// What a place of a drawing says to whoever points there.
+/// Tooltip of an area of a drawing.
 #[derive(Clone)]
 pub(crate) struct Tip {
-    /// Its corners, in units.
+    /// Corners of the area, in units.
     pub from: (i32, i32),
     pub to: (i32, i32),
     pub text: String,
 }
 
-/// What was drawn.
+/// Marks and tooltips that were drawn.
 #[derive(Default)]
 pub(crate) struct Drawn {
     pub marks: Vec<Mark>,

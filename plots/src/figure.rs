@@ -84,7 +84,7 @@ impl Figure {
     }
 }
 
-/// What places of a picture say to whoever points there: viewers show titles, and so does the page's script, sooner.
+/// Tooltips of a picture as SVG titles: viewers show titles, and so does the page's script, sooner.
 fn shown_to_pointers(tips: &[Tip]) -> String {
     if tips.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! What all pages have in common: the head with their style, answers and a tally at the top, the script at the end.
+//! Parts common to all pages: the head with their style, answers and a tally at the top, the script at the end.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub(crate) fn foot() -> String {
     format!("</main>\n<script>\n//<![CDATA[\n{SCRIPT}//]]>\n</script>\n</body>\n</html>\n")
 }
 
-/// What a page answers: of what, and the answer. Nothing without answers.
+/// Answers of a page as HTML: of what, and the answer. Nothing without answers.
 pub(crate) fn answers(answers: &[(String, String)]) -> String {
     if answers.is_empty() {
         return String::new();

@@ -13,7 +13,7 @@ pub type Turned = (usize, Turn);
 /// Turns of the interpreters of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns<'a> {
-    /// Those within the beat, in program order.
+    /// Turns within the beat, in program order.
     pub of_beat: &'a [Turned],
     /// The names that all turns speak of.
     pub names: &'a Names,

@@ -157,7 +157,7 @@ impl RateCollector {
         }
     }
 
-    /// What a thread's counts gained in a stay in the tag at `place`, between the samples that saw its begin and its end.
+    /// Adds the rate of a thread's stay in the tag at `place`, between the samples that saw its begin and its end.
     pub fn stay(&mut self, before: &Sample, after: &Sample, place: Option<usize>) {
         let rate = self.spec.between(before, after);
         self.before_dte.add(rate);

@@ -88,7 +88,7 @@ pub struct Header {
     pub gate: AtomicU32,
     /// Events that threads are asked to count for themselves, written before the program begins.
     pub event_count: AtomicU32,
-    /// These events.
+    /// Events that threads are asked to count; the first `event_count` are set.
     pub events: [AskedEvent; EVENTS],
     pad: [u8; HEADER_BYTES - 56 - EVENTS * 24],
 }

@@ -24,7 +24,7 @@ use hps_shim::region::{REGION_VARIABLE, Region, Slot};
 use hps_shim::session::{Request, Session};
 use hps_shim::spawn::Start;
 
-/// What a started copy of this program plays, and where it reports.
+/// Environment variables of a started copy of this program: its role, and the file in which it reports.
 const ROLE: &str = "HPS_SHIM_TEST_ROLE";
 const REPORT: &str = "HPS_SHIM_TEST_REPORT";
 /// A user without capabilities.
@@ -204,7 +204,7 @@ fn one_every_paranoid_level_is_answered_in_a_line() {
     sysctl("perf_event_paranoid", "2");
 }
 
-/// What a user without capabilities may count.
+/// Prints which events a user without capabilities may count.
 fn rights() {
     let cycles = |name: &str, target| {
         let event: Event = name.parse().unwrap();

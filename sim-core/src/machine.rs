@@ -1,8 +1,8 @@
 //! The functional machine: every instruction in one step, no time.
 //!
-//! It is the oracle of the pipeline and the engine of one-pass sweeps. A [`DecodeEditor`] expands
-//! instructions here exactly as in the pipeline's decode stage, so that what DISE collects can be
-//! compared count for count.
+//! The functional machine is the oracle of the pipeline and the engine of one-pass sweeps. A [`DecodeEditor`] expands
+//! instructions here exactly as in the pipeline's decode stage, so that what DISE collects can be compared count for
+//! count.
 //!
 //! Without an editor, and for probes that do not want every instruction, it runs threaded code
 //! (`hps_isa::threaded`), and without a probe code that a translator has compiled ([`hps_isa::translator`]);
@@ -68,7 +68,7 @@ pub struct Machine<E: DecodeEditor = NoEditor> {
     seq: u64,
 }
 
-/// What the inner loop hands to the outer one.
+/// Event that the inner loop hands to the outer one.
 enum Event {
     /// The outcome of the instruction at this address needs the outer loop.
     Special(u64, Inst, Outcome),

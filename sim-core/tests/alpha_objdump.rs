@@ -20,7 +20,7 @@ impl Random {
     }
 }
 
-/// What a tool of Debian's cross compiler for Alpha prints.
+/// Output of a tool of Debian's cross compiler for Alpha.
 fn output(program: &str, arguments: &[&str]) -> String {
     let result = Command::new(program).args(arguments).output();
     let result = result.unwrap_or_else(|error| {

@@ -30,7 +30,7 @@ fn sections(file: &[u8]) -> [Vec<u8>; 2] {
     })
 }
 
-/// What the GNU tools make of a text, at the addresses that ours has.
+/// Sections that the GNU tools make of a text, at the addresses that ours has.
 fn of_gnu(text: &str) -> [Vec<u8>; 2] {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("text.s"), text).expect("the text");

@@ -21,7 +21,7 @@ pub const MAX_TEXT_BYTES: u64 = 16 << 20;
 /// Reads a file of at most `limit` bytes. A device that never ends is refused as a large file is.
 ///
 /// # Errors
-/// What the host says, or [`io::ErrorKind::FileTooLarge`] with both numbers.
+/// I/O errors of the host, or [`io::ErrorKind::FileTooLarge`] with both numbers.
 pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_to_end(File::open(path)?, limit)
 }

@@ -65,7 +65,7 @@ fn tree(folder: &Path, with_times: bool) -> String {
     text
 }
 
-/// What a program prints and leaves is what a native run prints and leaves on a real copy of the folder.
+/// Output and files of a program are those of a native run on a real copy of the folder.
 #[test]
 fn a_copy_is_changed_as_a_real_one() {
     for (isa, qemu) in [(Isa::Riscv64, "qemu-riscv64"), (Isa::Alpha, "qemu-alpha")] {

@@ -2,7 +2,7 @@
 
 use crate::support::Hps;
 
-/// What a line of words prints and says.
+/// Exit code, output and messages of a line of words.
 fn run(hps: &Hps, line: &str) -> (i32, String, String) {
     let words: Vec<&str> = line.split(' ').collect();
     let run = hps.run(&words);

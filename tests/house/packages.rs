@@ -29,7 +29,7 @@ fn leaves(folder: &Path, from: &Path, path: &str) -> bool {
     false
 }
 
-/// What a package lacks, in words.
+/// Faults of a package, in words.
 fn faults(package: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     if package["description"].as_str().is_none_or(str::is_empty) {

@@ -32,7 +32,7 @@ pub fn expect_valid(format: &str, document: &Value) {
     assert!(found.is_empty(), "{format}: {found:#?}");
 }
 
-/// What of a document breaks the schema: each place with the reason. `place` is that of the document.
+/// Places where a document breaks the schema, each with the reason. `place` is that of the document.
 pub fn errors(schema: &Value, document: &Value, place: &str) -> Vec<String> {
     let mut found = Vec::new();
     Validator { root: schema }.check(schema, document, place, &mut found);

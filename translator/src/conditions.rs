@@ -11,7 +11,7 @@ use crate::unit::Emitter;
 pub(crate) enum Condition {
     /// The register compared with zero.
     Zero(IntCC),
-    /// Its lowest bit compared with zero.
+    /// Lowest bit of the register compared with zero.
     LowBit(IntCC),
     /// All of its bits but the sign compared with zero.
     WithoutSign(IntCC),

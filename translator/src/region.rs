@@ -71,7 +71,7 @@ pub(crate) enum End {
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) start: u64,
-    /// Its instructions and their addresses. The transfer at its end, if there is one, is the last of them.
+    /// Instructions of the block and their addresses. The transfer at its end, if there is one, is the last of them.
     pub(crate) insts: Vec<(u64, Inst)>,
     pub(crate) end: End,
     /// Registers that are read here, or behind the block in the region, before they are written.

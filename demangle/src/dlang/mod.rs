@@ -5,8 +5,9 @@
 //! The readable form is that of `c++filt --format=dlang` of GNU binutils, which leaves out what a function returns, how
 //! it is called and its attributes, but for `const` and the like of `this`.
 //!
-//! It knows two things more, which compilers write: parameters that are `return scope`, and methods whose type is a back
-//! reference. And what a compiler makes for a symbol (`ModuleInfo for`) stands before that symbol, among arguments, too.
+//! The parser also knows two forms that compilers write: parameters that are `return scope`, and methods whose type is
+//! a back reference. And what a compiler makes for a symbol (`ModuleInfo for`) stands before that symbol, among
+//! arguments, too.
 
 #[cfg(test)]
 mod tests;

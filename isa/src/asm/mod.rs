@@ -1,4 +1,4 @@
-//! What the assemblers of both instruction sets share: lines, numbers, names that the caller gives.
+//! Parts that the assemblers of both instruction sets share: lines, numbers, names that the caller gives.
 //!
 //! Each assembles one line of text to one [`Inst`]:
 //! [`riscv::asm`](crate::riscv::asm), [`alpha::asm`](crate::alpha::asm), or either by
@@ -20,7 +20,7 @@ use crate::said::Said;
 pub struct AsmError {
     /// Where in the text, as a byte offset from its beginning.
     pub column: usize,
-    /// What is wrong and what would be right.
+    /// Description of the error, with what would be right.
     pub message: Said,
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn split(text: &str) -> Result<(Token<'_>, Vec<Token<'_>>), AsmError>
     Ok((mnemonic, tokens))
 }
 
-/// What the operands of one instruction are read against.
+/// Context in which the operands of one instruction are read.
 pub(crate) struct Context<'a> {
     pub(crate) mnemonic: &'a str,
     pub(crate) pc: u64,

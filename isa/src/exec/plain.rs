@@ -1,8 +1,8 @@
 //! Plain loads and stores in line, for callers that know the address already.
 //!
-//! These functions use what is known of an instruction before it executes, instead of its operation, and as few
-//! branches as possible, since the host predicts branches on the kind of an instruction badly. Slow cases (faults, the
-//! first store to a page, unaligned accesses) and all other operations are left to [`execute`](super::execute).
+//! The functions use what is known of an instruction before it executes, instead of its operation, and as few branches
+//! as possible, since the host predicts branches on the kind of an instruction badly. Slow cases (faults, the first
+//! store to a page, unaligned accesses) and all other operations are left to [`execute`](super::execute).
 
 use crate::inst::{Op, OpClass};
 use crate::memory::Memory;

@@ -19,7 +19,7 @@ use super::{FirstWrite, Memory, PAGE_SIZE, Perm, ThreadWord, bits, page_indices}
 /// A memory without its host memory.
 #[derive(Serialize, Deserialize)]
 struct Saved {
-    /// It is no stand-in.
+    /// Whether the memory is a real one, not a stand-in.
     is_whole: bool,
     limit_bytes: u64,
     regions: Regions,

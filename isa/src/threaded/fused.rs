@@ -15,7 +15,7 @@ use crate::riscv::exec::{rs1, rs2, sext32};
 
 /// An operation on registers alone, which always continues with the next instruction.
 trait Computation {
-    /// Its result.
+    /// Result of the operation.
     fn result(hart: &Hart, inst: &Inst) -> u64;
 }
 

@@ -68,7 +68,7 @@ const NO_TARGET: Target = Target {
     at: std::ptr::null(),
 };
 
-/// What handlers need besides the machine's state.
+/// State that handlers need besides the machine's.
 pub(crate) struct Context {
     /// Where execution stopped: the micro-operation that would be next.
     at: *const MicroOp,
@@ -131,7 +131,7 @@ pub enum Stop {
     Instruction {
         /// The instruction.
         inst: Inst,
-        /// Its address.
+        /// Address of the instruction.
         pc: u64,
         /// Instructions of its block that were executed and are not subtracted.
         done: u64,

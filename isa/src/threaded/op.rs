@@ -65,7 +65,7 @@ impl MicroOp {
         self.inst.len == 1
     }
 
-    /// It is a link.
+    /// Whether the micro-operation is a link.
     pub(crate) fn is_link(&self) -> bool {
         self.inst.len == 0
     }

@@ -189,7 +189,7 @@ impl<P: Probe> Builder<P> {
     }
 }
 
-/// What has no result and cannot trap.
+/// Whether an instruction computes a result that is dropped, and cannot trap.
 fn is_computation_into_nowhere(inst: &Inst) -> bool {
     let may_overflow = matches!(
         inst.op,

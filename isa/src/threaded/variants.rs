@@ -1,4 +1,4 @@
-//! What handlers of one shape differ in: where jumps lead, when branches are taken, the common cases of
+//! Differences between handlers of one shape: where jumps lead, when branches are taken, the common cases of
 //! floating-point operations.
 
 use crate::alpha::exec as alpha;

@@ -33,7 +33,7 @@ pub(super) trait Account: Sync {
     /// The mark of a probe.
     fn mark(probe: &<Self::Probe as Attach>::Loops) -> Self::Mark;
 
-    /// What a probe has found since its mark, in the end.
+    /// Findings of a probe since its mark, at the end.
     fn found(probe: Self::Probe, mark: Self::Mark) -> Self::Found;
 
     /// Lets what was found stand for so many times as much.

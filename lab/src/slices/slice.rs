@@ -42,7 +42,7 @@ pub(super) struct Subject<'a> {
 /// Results of a slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SliceResult<F> {
-    /// Its number, from 0 on.
+    /// Number of the slice, from 0 on.
     pub slice: u64,
     /// Instructions of the program before it counts.
     pub begin: u64,

@@ -132,7 +132,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.end_cycle(core)
     }
 
-    /// What comes before all stages.
+    /// Work of a cycle before all stages.
     #[inline(always)]
     fn begin_cycle(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         core.now += 1;
@@ -145,7 +145,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.run_events(core);
     }
 
-    /// What comes behind all stages. Says in which cycle something may happen next.
+    /// Work of a cycle behind all stages. Says in which cycle something may happen next.
     #[inline(always)]
     fn end_cycle(&mut self, core: &mut Resources) -> ControlFlow<Stop, u64> {
         if E::INTERRUPTIBLE && seldom(self.lines.count) {

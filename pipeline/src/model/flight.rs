@@ -33,7 +33,7 @@ pub enum Flight {
 /// An instruction between fetch and commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InFlight {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u64,
     /// The instruction.
     pub inst: Inst,

@@ -1,4 +1,4 @@
-//! What a leaderboard answers: the profiler with the least error of each group, and which it is not told apart from.
+//! Answers of a leaderboard: the profiler with the least error of each group, and which it is not told apart from.
 
 use hps_experiments::ProfileKind;
 use hps_experiments::leaderboard::{Board, Entry, Form, Mean};

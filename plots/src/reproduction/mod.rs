@@ -119,9 +119,9 @@ pub(crate) fn write_measured(
 /// A report of chapters.
 pub(crate) struct ChapterReport<'a> {
     pub chapters: &'a [Chapter],
-    /// What is tallied at the top.
+    /// Claims that are tallied at the top.
     pub claims: &'a [Claim],
-    /// What the page answers, at the top: of what, and the answer.
+    /// Answers of the page, at the top: of what, and the answer.
     pub answers: &'a [(String, String)],
     pub conditions: &'a Conditions,
     pub failures: &'a [(String, &'a str)],

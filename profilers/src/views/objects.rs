@@ -13,7 +13,7 @@ pub struct ObjectTime {
     pub object: Option<usize>,
     /// Instructions that committed.
     pub commits: u64,
-    /// Those of them that no symbol names.
+    /// Committed instructions that no symbol names.
     pub nameless_commits: u64,
     /// Units of the object.
     pub stack: Stack,

@@ -1,4 +1,4 @@
-//! What shadows saw as a profile with names, for the formats of other tools.
+//! Profiles of shadows with names, for the formats of other tools.
 
 use std::collections::HashMap;
 

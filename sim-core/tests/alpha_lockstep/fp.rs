@@ -10,7 +10,7 @@
 //!
 //! `HPS_LOCKSTEP_SEED` chooses another stream, `HPS_LOCKSTEP_BLOCKS` another length.
 //!
-//! What the streams avoid, because QEMU 7.2 is wrong or the two may rightly differ, and unit tests decide:
+//! Cases that the streams avoid, because QEMU 7.2 is wrong or the two may rightly differ, and unit tests decide:
 //! - `mt_fpcr` that changes UNDZ or UNFD: QEMU keeps its old underflow mode to the end of a translated
 //!   block.
 //! - FPCR's summary bit and bits 46..0, which QEMU stores as written; they are left out of comparison.
@@ -46,7 +46,7 @@ const RECORD: usize = 33;
 const FPCR_BITS: u64 = 0x7fff_8000_0000_0000;
 /// `mf_fpcr` in a block reads into this register.
 const FPCR_REGISTER: u8 = 30;
-/// What the signal handler puts into the destination of the instruction that trapped.
+/// Value that the signal handler puts into the destination of the instruction that trapped.
 const AFTER_TRAP: u64 = 0x3ff0_0000_0000_0000;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -107,7 +107,7 @@ struct Run {
     hart: Hart,
     pc: u64,
     traps: u64,
-    /// As the program computes it: four times the old one plus the address behind each trap.
+    /// Digest of the traps, as the program computes it: four times the old one plus the address behind each trap.
     digest: u64,
 }
 

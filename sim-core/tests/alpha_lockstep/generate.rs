@@ -354,7 +354,7 @@ impl Generator {
         [bytes(&code), skipped].concat()
     }
 
-    /// What the two must agree on: it has 32 bits.
+    /// Reads the upper half of `rpcc`, on which the two must agree: the counter has 32 bits.
     fn cycle_counter(&mut self) -> Vec<u8> {
         let rd = self.scratch(&[]);
         let read = Inst {
@@ -401,7 +401,7 @@ impl Generator {
     }
 }
 
-/// It traps if its result does not fit.
+/// Whether an operation traps if its result does not fit.
 fn may_overflow(op: Op) -> bool {
     matches!(
         op,

@@ -1,10 +1,10 @@
 //! Random instruction streams over all of the ISA, in lockstep with QEMU.
 //!
-//! What is common to the instruction sets is in [`lockstep_support`]; register dumps are `$0` to `$30`,
-//! FPCR and `$f0` to `$f30`. Floating-point arithmetic, with its qualifiers and traps, is [`fp`]'s; here
-//! are all other operations, those that move floating-point registers included.
+//! Parts common to the instruction sets are in [`lockstep_support`]; register dumps are `$0` to `$30`, FPCR and `$f0`
+//! to `$f30`. Floating-point arithmetic, with its qualifiers and traps, is [`fp`]'s; here are all other operations,
+//! those that move floating-point registers included.
 //!
-//! What is left out, because the two may rightly differ: the value of `rpcc` (its width is compared),
+//! Left out, because the two may rightly differ, are: the value of `rpcc` (its width is compared),
 //! PALcode calls that end the program, and plain stores of the same processor between a locked load
 //! and its store-conditional, for which QEMU compares the value in memory. Locked loads have a
 //! destination: QEMU takes one into register 31 for a prefetch, which locks nothing. Operations that trap

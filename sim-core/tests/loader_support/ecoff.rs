@@ -14,7 +14,7 @@ pub const TEXT: u32 = 0x20;
 pub const DATA: u32 = 0x40;
 pub const BSS: u32 = 0x80;
 
-/// What the file is to contain.
+/// Content of the file.
 #[derive(Clone)]
 pub struct Ecoff {
     pub magic: u16,

@@ -16,7 +16,7 @@ pub const R: u32 = 4;
 pub const W: u32 = 2;
 pub const X: u32 = 1;
 
-/// What the file is to contain.
+/// Content of the file.
 #[derive(Clone)]
 pub struct Elf {
     pub kind: u16,

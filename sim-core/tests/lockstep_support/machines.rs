@@ -91,7 +91,7 @@ impl Bus for Ram {
     }
 }
 
-/// What our machine did.
+/// Results of our machine.
 pub struct Run {
     pub output: Vec<u8>,
     /// Instructions executed inside the blocks' bodies.

@@ -35,12 +35,12 @@ pub struct Calls {
     pub exit: u64,
 }
 
-/// What an instruction set adds to the common part.
+/// Parts that an instruction set adds to the common ones.
 pub trait Target {
     const ISA: Isa;
     /// QEMU's program for it.
     const QEMU: &'static str;
-    /// What QEMU is to emulate beyond its defaults.
+    /// Options for what QEMU is to emulate beyond its defaults.
     const QEMU_OPTIONS: &'static [&'static str] = &[];
     /// Machine and flags in the header of an ELF file.
     const ELF: (u16, u32);

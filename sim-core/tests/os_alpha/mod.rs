@@ -1,5 +1,5 @@
-//! What Linux on Alpha has of its own: numbers and conventions, pages, structures, signal frames,
-//! faults, the calls that it took over from OSF/1; and OSF/1 itself.
+//! Features that only Linux on Alpha has: numbers and conventions, pages, structures, signal frames, faults, the calls
+//! that it took over from OSF/1; and OSF/1 itself.
 
 mod calls;
 mod osf;

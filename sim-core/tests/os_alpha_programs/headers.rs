@@ -290,7 +290,7 @@ const NEWER: [&str; 1] = ["fchmodat2"];
 /// the older one that it replaces.
 #[test]
 fn numbers_are_those_of_the_headers() {
-    /// What the kernel's list calls the calls that have another name here.
+    /// Names in the kernel's list of the calls that have another name here.
     const OTHER_NAMES: [(&str, &[&str]); 29] = [
         ("clone", &["fork", "vfork"]),
         ("wait4", &["osf_wait4"]),

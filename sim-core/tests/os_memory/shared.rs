@@ -145,8 +145,7 @@ fn a_file_that_is_open_for_reading_cannot_be_mapped_for_writing() {
     });
 }
 
-/// What goes to the file through memory counts as output. The limit is 100,000 bytes, and each call writes
-/// one page.
+/// Bytes that go to the file through memory count as output. The limit is 100,000 bytes, and each call writes one page.
 #[test]
 fn pages_written_back_count_as_output() {
     let mut s = shared();

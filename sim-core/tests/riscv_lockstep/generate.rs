@@ -388,7 +388,7 @@ fn qemu_knows(op: Op) -> bool {
     !unknown.iter().any(|range| range.contains(&op))
 }
 
-/// It is not an encoding of Zcb or Zcmop.
+/// Whether QEMU knows a compressed encoding: not those of Zcb and Zcmop.
 fn qemu_knows_compressed(half: u16) -> bool {
     let zcb = half & 0xe003 == 0x8000 || half & 0xfc43 == 0x9c41;
     let zcmop = half & 0xf8ff == 0x6081;

@@ -1,9 +1,9 @@
 //! Random instruction streams over all of the ISA, in lockstep with QEMU.
 //!
-//! What is common to the instruction sets is in [`lockstep_support`]; register dumps are `x1` to `x31`,
-//! `fcsr` and `f0` to `f31`.
+//! Parts common to the instruction sets are in [`lockstep_support`]; register dumps are `x1` to `x31`, `fcsr` and `f0`
+//! to `f31`.
 //!
-//! What is left out, because the two may rightly differ: counters (`cycle`, `time`, `instret`),
+//! Left out, because the two may rightly differ, are: counters (`cycle`, `time`, `instret`),
 //! `ebreak`, and plain stores of the same hart between a load-reserved and its store-conditional.
 //! Where QEMU 7.2 is wrong (`ctzw`), the generator avoids the input and says so.
 

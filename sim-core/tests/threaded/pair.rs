@@ -15,7 +15,7 @@ use crate::loader_support::{Elf, Load, R, W, X};
 
 /// Where assembled programs begin.
 pub const CODE: u64 = 0x2_0000;
-/// Their data: two pages that can be read and written, with nothing mapped behind.
+/// Data of assembled programs: two pages that can be read and written, with nothing mapped behind.
 pub const DATA: u64 = 0x8_0000;
 const DATA_BYTES: u64 = 0x2000;
 

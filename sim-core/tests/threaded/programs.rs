@@ -64,8 +64,8 @@ fn threaded_code_stops_where_single_steps_do() {
     }
 }
 
-/// What a probe is told of memory and control. One that wants every instruction is served by the
-/// plain loop.
+/// Events of memory and control that a probe is told of. A probe that wants every instruction is served by the plain
+/// loop.
 #[derive(Default)]
 struct Events<const PLAIN: bool>(Vec<(u64, Inst, u64, bool)>);
 

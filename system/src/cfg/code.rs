@@ -72,7 +72,7 @@ impl<'a> Code<'a> {
         (usize::from(inst.len) <= count).then_some(inst)
     }
 
-    /// What the file puts at an address: `bytes` bytes (at most 8), little endian.
+    /// Content of the file at an address: `bytes` bytes (at most 8), little endian.
     #[must_use]
     pub fn read(&self, addr: u64, bytes: usize) -> Option<u64> {
         let found = self.bytes_from(addr, Perm::NONE)?.get(..bytes)?;
@@ -81,7 +81,7 @@ impl<'a> Code<'a> {
         Some(u64::from_le_bytes(word))
     }
 
-    /// What the files put at an address and behind it, in memory with these permissions.
+    /// Content of the files from an address on, in memory with these permissions.
     fn bytes_from(&self, addr: u64, perm: Perm) -> Option<&[u8]> {
         let mut segments = self.image.segments.iter();
         let (start, bytes) =

@@ -255,7 +255,7 @@ struct Flow<'a> {
     is_all_reached: bool,
 }
 
-/// What is known at an indirect jump.
+/// Facts known at an indirect jump.
 struct AtJump {
     /// Candidates for the address to which it jumps.
     target: Vec<Value>,
@@ -338,7 +338,7 @@ impl<'a> Flow<'a> {
         });
     }
 
-    /// What is known at each indirect jump, by its address.
+    /// Facts known at each indirect jump, by its address.
     fn jumps(&mut self) -> Vec<(u64, AtJump)> {
         let mut found = Vec::new();
         for at in 0..self.blocks.len() {
@@ -464,7 +464,7 @@ fn place_in_frame(isa: Isa, base: &[Value], offset: i64) -> Option<u64> {
     }
 }
 
-/// What a load gives: a word of the frame, an entry of a table, or what the file has at an address.
+/// Candidates for the value of a load: a word of the frame, an entry of a table, or the file's content at an address.
 fn loaded(code: &Code<'_>, pool: &mut Pool, state: &State, inst: &Inst) -> Set {
     let isa = code.image().isa;
     let bytes = usize::from(inst.op.access_bytes());

@@ -29,9 +29,9 @@ use hps_isa::inst::Inst;
 /// An instruction at its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u64,
-    /// What it is.
+    /// The instruction.
     pub inst: Inst,
 }
 
@@ -46,22 +46,22 @@ impl Placed {
 /// A basic block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its instructions, as places in [`Cfg::insts`].
+    /// Instructions of the block, as places in [`Cfg::insts`].
     pub insts: Range<usize>,
 }
 
 /// How control follows an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EdgeKind {
-    /// It comes into the function.
+    /// Entry into the function.
     Entry,
-    /// It goes on behind the block: nothing is taken there, or a call has returned.
+    /// Fall-through behind the block: nothing is taken there, or a call has returned.
     Next,
     /// A direct branch or jump is taken.
     Taken,
     /// An indirect jump.
     Indirect,
-    /// It leaves the function by a return, or into another function.
+    /// Exit from the function by a return, or into another function.
     Exit,
 }
 
@@ -78,17 +78,17 @@ pub struct Edge {
 
 /// The control-flow graph of a function.
 ///
-/// Its nodes are the blocks by their numbers, and behind them two for the world outside: [`entry`](Cfg::entry) and
+/// Nodes are the blocks by their numbers, and behind them two for the world outside: [`entry`](Cfg::entry) and
 /// [`exit`](Cfg::exit).
 #[derive(Clone, Debug)]
 pub struct Cfg {
     /// Addresses of the function.
     pub range: Range<u64>,
-    /// Its instructions in the order of their addresses.
+    /// Instructions in the order of their addresses.
     pub insts: Vec<Placed>,
-    /// Its blocks in the order of their addresses.
+    /// Blocks in the order of their addresses.
     pub blocks: Vec<Block>,
-    /// Its edges, in the order of the blocks from which they come.
+    /// Edges in the order of the blocks from which they come.
     pub edges: Vec<Edge>,
     /// Targets of some indirect jump are not known: edges are missing.
     pub missing_edges: bool,

@@ -13,7 +13,7 @@ pub(super) enum Value {
     Unknown,
     /// A number that the code determines.
     Known(u64),
-    /// What a register held at the entry of the function, plus a number.
+    /// Value of a register at the entry of the function, plus a number.
     Initial { register: u8, plus: u64 },
     /// A known address, and an unknown number of so many bytes.
     Indexed { base: u64, scale: u64 },
@@ -94,7 +94,7 @@ impl Pool {
         self.set([self.candidates(one), self.candidates(other)].concat())
     }
 
-    /// What an instruction makes of the candidates of its operands; none of an instruction that neither adds nor
+    /// Candidates for the result of an instruction with these operands; `None` for an instruction that neither adds nor
     /// clears the upper word of an index.
     pub fn computed(&mut self, inst: &Inst, first: Set, second: Set) -> Option<Set> {
         let (first, second) = (self.candidates(first), self.candidates(second));

@@ -94,7 +94,7 @@ struct SavedFile {
 enum Place {
     /// A file, a folder or a link under the root.
     UnderRoot {
-        /// As the host writes it.
+        /// Path as the host writes it.
         path: Vec<u8>,
         identity: Identity,
         /// Length in bytes and SHA-256, of a file that nobody changes.
@@ -119,7 +119,7 @@ struct Content {
     bytes: Option<FileContent>,
 }
 
-/// What a checkpoint has of the host's files.
+/// Record of the host's files in a checkpoint.
 #[derive(Serialize, Deserialize)]
 struct Table {
     /// Number of the root folder.

@@ -1,4 +1,4 @@
-//! What stands in for files of the host where there are none, as in a browser: nothing is written or read.
+//! Stand-ins for files of the host where there are none, as in a browser: nothing is written or read.
 
 use std::fs::File;
 use std::sync::Arc;

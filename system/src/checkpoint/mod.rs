@@ -8,8 +8,8 @@
 //! - open files of the host are a table ([`files`]): files of the root by path, offset and hash, others with their content;
 //! - numbers of files are those of the host that goes on ([`identity`]).
 //!
-//! What cannot be kept is refused with its reason ([`CheckpointError`]): the host's own streams, files that the program
-//! changes in place, a gate of an observer.
+//! State that cannot be kept is refused with its reason ([`CheckpointError`]): the host's own streams, files that the
+//! program changes in place, a gate of an observer.
 
 #[cfg(not(target_family = "wasm"))]
 mod files;
@@ -39,7 +39,7 @@ pub enum CheckpointError {
     /// The run has something that no checkpoint can keep.
     #[error("the run cannot be kept in a checkpoint: {what}")]
     NotKept {
-        /// What it has, and what to do.
+        /// State that cannot be kept, and what to do.
         what: String,
     },
     /// A file that the checkpoint refers to is not there any more, or is another one.

@@ -1,4 +1,4 @@
-//! What a checkpoint keeps beside the bytes of its state, while it is written or read.
+//! Data of a checkpoint beside the bytes of its state, while it is written or read.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use super::files::{Digests, Reopened, SavedFiles, Written};
 use crate::os::FileRoot;
 use crate::symbols::CodeLog;
 
-/// What a run that goes on has from its configuration.
+/// Values that a resumed run has from its configuration.
 pub(crate) struct Base {
     /// The root folder, as the run would begin with it.
     pub root: Option<FileRoot>,

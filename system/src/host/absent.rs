@@ -1,4 +1,4 @@
-//! What stands in for the calls of the host where there is no operating system, as in a browser.
+//! Stand-ins for the calls of the host where there is no operating system, as in a browser.
 //!
 //! There is no file, so every call fails with `ENOSYS`. Names, constants and signatures are those of `rustix`, `libc`
 //! and the standard library on Unix, as far as this crate uses them, so that system calls are the same code
@@ -107,7 +107,7 @@ pub(crate) mod ffi {
     }
 }
 
-/// What Unix adds to files.
+/// Additions of Unix to files.
 pub(crate) mod unix_fs {
     use std::io::{Error, ErrorKind, Result};
 
@@ -270,7 +270,7 @@ pub(crate) mod rustix {
             SealFlags { SEAL = 1, SHRINK = 2, GROW = 4, WRITE = 8, FUTURE_WRITE = 16 }
         }
 
-        /// What is told of a file.
+        /// Status of a file.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct Stat {
             pub(crate) st_dev: u64,
@@ -280,7 +280,7 @@ pub(crate) mod rustix {
             pub(crate) st_size: i64,
         }
 
-        /// What is told of a file system.
+        /// Status of a file system.
         pub(crate) struct StatFs {
             pub(crate) f_type: u64,
         }

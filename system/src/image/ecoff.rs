@@ -66,7 +66,7 @@ pub(super) fn is_ecoff(bytes: &[u8]) -> bool {
     })
 }
 
-/// What the loader needs of a file.
+/// Parts of a file that the loader needs.
 pub(super) struct Layout {
     pub entry: u64,
     pub global_pointer: u64,

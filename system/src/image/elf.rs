@@ -24,7 +24,7 @@ const EF_RISCV_RVE: u32 = 8;
 /// `e_machine` of Alpha, which never got an official number.
 const EM_ALPHA: u16 = 0x9026;
 
-/// What to do with a file that is none of these programs.
+/// Remedy for a file that is none of these programs.
 const fn remedy(isa: Option<Isa>) -> &'static str {
     match isa {
         None => "build the program for riscv64 or alpha Linux",

@@ -55,9 +55,9 @@ pub enum LoadError {
         file: String,
         /// The header and field that says so.
         place: String,
-        /// What it says.
+        /// Description of what the place says.
         problem: String,
-        /// What to do.
+        /// Remedy: what to do.
         remedy: &'static str,
     },
     /// The file contradicts itself.
@@ -67,7 +67,7 @@ pub enum LoadError {
         file: String,
         /// The header and field.
         place: String,
-        /// What is wrong with it.
+        /// Description of what is wrong there.
         problem: String,
     },
     /// The program cannot be placed in guest memory.
@@ -77,9 +77,9 @@ pub enum LoadError {
         file: String,
         /// The segment or area.
         place: String,
-        /// What is too large or out of reach.
+        /// Description of what is too large or out of reach.
         problem: String,
-        /// What to do.
+        /// Remedy: what to do.
         remedy: &'static str,
     },
     /// Guest memory cannot be set up.
@@ -95,9 +95,9 @@ pub enum LoadError {
     Config {
         /// The field.
         place: &'static str,
-        /// What is wrong with it.
+        /// Description of what is wrong with the field.
         problem: String,
-        /// What to do.
+        /// Remedy: what to do.
         remedy: &'static str,
     },
 }
@@ -111,7 +111,7 @@ pub struct Segment {
     pub mem_bytes: u64,
     /// The file's part, as a range of the file's bytes.
     pub file_range: Range<usize>,
-    /// What the program may do with it.
+    /// Accesses that the program is permitted.
     pub perm: Perm,
 }
 
@@ -167,7 +167,7 @@ pub struct ProgramImage {
     pub program_headers: ProgramHeaders,
     /// Position-independent.
     pub is_pie: bool,
-    /// What was added to the addresses of the file.
+    /// Offset that was added to the addresses of the file.
     pub load_bias: u64,
     /// Alignment of `load_bias`, in bytes.
     align_bytes: u64,
@@ -186,11 +186,11 @@ pub struct ProgramImage {
     pub symbols: LazySymbols,
     bytes: Arc<[u8]>,
     role: elf::Role,
-    /// Its file is one that the host has started: debug information lies beside it.
+    /// Whether the file is one that the host has started: debug information lies beside it.
     is_of_host: bool,
 }
 
-/// What a program was read as, beside the bytes of its file.
+/// Parameters with which a program was read, beside the bytes of its file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ImageSource {
     name: String,
@@ -344,7 +344,7 @@ impl ProgramImage {
         })
     }
 
-    /// What [`from_source`](Self::from_source) makes this program of.
+    /// Parameters and bytes from which [`from_source`](Self::from_source) makes this program.
     pub(crate) fn source(&self) -> (ImageSource, &[u8]) {
         let source = ImageSource {
             name: self.name.clone(),
@@ -561,9 +561,9 @@ fn lazy_symbols(
 /// A function that is active at an address, as debug information has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFrame {
-    /// Its linkage name, or its name if it has none.
+    /// Linkage name of the function, or its name if it has none.
     pub function: Option<String>,
-    /// Its source file.
+    /// Source file of the address.
     pub file: Option<String>,
     /// The line in it, from 1.
     pub line: Option<u32>,

@@ -1,5 +1,5 @@
-//! What a RISC-V program says of the instructions that it was built for: `.riscv.attributes` (RISC-V ELF psABI
-//! specification, chapter "Attributes").
+//! Extensions that a RISC-V program says it was built for: `.riscv.attributes` (RISC-V ELF psABI specification, chapter
+//! "Attributes").
 
 use goblin::elf::program_header::ProgramHeader;
 
@@ -138,7 +138,7 @@ fn without_version(part: &str) -> &str {
 
 /// Whether the instructions of an extension exist here, or it has none for programs.
 fn exists(name: &str) -> bool {
-    /// What some extensions promise of memory and timing, or that are hints or parts of others.
+    /// Extensions that only promise something of memory and timing, or that are hints or parts of others.
     const WITHOUT_INSTRUCTIONS: [&str; 16] = [
         "b", "zmmul", "zaamo", "zalrsc", "za64rs", "za128rs", "zic64b", "ziccamoa", "ziccif",
         "zicclsm", "ziccrse", "zihpm", "zicbop", "zkt", "ztso", "zama16b",

@@ -1,6 +1,6 @@
-//! What differs between system call interfaces (Linux on each instruction set, OSF/1): numbers,
-//! structures, flags, the error convention and signal frames. Everything else in this module is
-//! common to them; another one adds an implementation of [`Abi`].
+//! Differences between system call interfaces (Linux on each instruction set, OSF/1): numbers, structures, flags, the
+//! error convention and signal frames. Everything else in this module is common to them; another one adds an
+//! implementation of [`Abi`].
 
 use hps_isa::bus::MemFault;
 use hps_isa::hart::Hart;
@@ -30,7 +30,7 @@ pub struct OpenFlags {
     pub write: bool,
     /// Create it if it does not exist.
     pub create: bool,
-    /// It must not exist before.
+    /// The file must not exist before.
     pub exclusive: bool,
     /// Empty it.
     pub truncate: bool,
@@ -38,9 +38,9 @@ pub struct OpenFlags {
     pub append: bool,
     /// Fail rather than wait.
     pub nonblock: bool,
-    /// It must be a directory.
+    /// The file must be a directory.
     pub directory: bool,
-    /// It must not be a symbolic link.
+    /// The file must not be a symbolic link.
     pub nofollow: bool,
     /// Close it at `execve`.
     pub cloexec: bool,
@@ -52,7 +52,7 @@ pub struct OpenFlags {
     pub unnamed: bool,
 }
 
-/// What `mmap` is asked for.
+/// Flags of an `mmap` request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapFlags {
     /// Writes go to the file.
@@ -131,7 +131,7 @@ impl FileStat {
 pub struct FsStat {
     /// Number of the kind of file system.
     pub kind: u32,
-    /// Its size in blocks of [`BLOCK_BYTES`].
+    /// Size of the file system in blocks of [`BLOCK_BYTES`].
     pub blocks: u32,
     /// Blocks that are free.
     pub free: u32,
@@ -154,7 +154,7 @@ pub enum StatFormat {
     Osf,
 }
 
-/// What `fcntl` is asked for.
+/// Command of `fcntl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FcntlCommand {
     /// `F_DUPFD`, and `F_DUPFD_CLOEXEC`.
@@ -204,7 +204,7 @@ pub enum FcntlCommand {
     GetSignal,
 }
 
-/// What `ioctl` is asked for.
+/// Request of `ioctl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoctlRequest {
     /// `FIOCLEX`, `FIONCLEX`
@@ -234,7 +234,7 @@ pub enum Resource {
     PendingSignals,
 }
 
-/// What a signal handler is entered with.
+/// State with which a signal handler is entered.
 #[derive(Clone, Copy, Debug)]
 pub struct HandlerEntry {
     /// The signal and its cause.
@@ -255,10 +255,10 @@ pub struct HandlerEntry {
     pub trampoline: u64,
 }
 
-/// What a program starts with.
+/// State with which a program starts.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramStart {
-    /// Its first instruction.
+    /// Address of the first instruction.
     pub entry: u64,
     /// The global pointer, for a file that names one.
     pub global_pointer: Option<u64>,
@@ -352,16 +352,15 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     fn fault_signal(&self, trap: &Trap) -> Signal {
         Signal::of(trap)
     }
-    /// What the program is told of a fault that it handles, and where it goes on. `is_mapped` says
-    /// that there is memory at the address of a refused access. What the kernel does before it raises
-    /// the signal is done to `hart`.
+    /// Fault as a program that handles it is told of it, and where the program goes on. `is_mapped` says that there is
+    /// memory at the address of a refused access. What the kernel does before it raises the signal is done to `hart`.
     fn fault(&self, trap: &Trap, _hart: &mut Hart, is_mapped: bool) -> Fault {
         Fault::of(trap, is_mapped)
     }
     /// Reads the kernel's `struct sigaction`.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// If the structure cannot be read.
     fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault> {
         let [handler, flags, mask] = read_words(mem, addr)?;
         Ok(Action {
@@ -374,7 +373,7 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     /// Writes the kernel's `struct sigaction`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// If the structure cannot be written.
     fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault> {
         let record = Record::new()
             .u64(action.handler)

@@ -17,7 +17,7 @@ use super::schedule;
 use super::time::TimeFormat;
 use crate::process::Thread;
 
-/// What is known of a call besides what it does.
+/// Properties of a call besides its effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits(u8);
 
@@ -27,11 +27,11 @@ impl Traits {
     const FD: Traits = Traits(1);
     /// Others who wait for files may go on behind it.
     const FILES: Traits = Traits(2);
-    /// It is made again after a handler whose action has `SA_RESTART` (signal(7)).
+    /// The call is made again after a handler whose action has `SA_RESTART` (signal(7)).
     const RESTARTS: Traits = Traits(4);
-    /// It takes the host no time worth speaking of, whatever its arguments are.
+    /// The call takes the host no time worth speaking of, whatever its arguments are.
     const PLAIN: Traits = Traits(8);
-    /// It ends a thread, or returns from the handler of a signal.
+    /// The call ends a thread, or returns from the handler of a signal.
     const ENDS: Traits = Traits(16);
 
     const fn and(self, other: Traits) -> Traits {
@@ -143,7 +143,7 @@ impl Call {
         self.traits().has(Traits::PLAIN)
     }
 
-    /// It ends a thread, or returns from the handler of a signal.
+    /// Whether the call ends a thread, or returns from the handler of a signal.
     pub(super) const fn ends_or_returns(self) -> bool {
         self.traits().has(Traits::ENDS)
     }

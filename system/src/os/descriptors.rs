@@ -18,7 +18,7 @@ pub(super) struct OpenFile {
     pub flags: OpenFlags,
     /// Where it was opened, for its number and to tell of it; streams and pipes have no place.
     pub path: Option<GuestPath>,
-    /// Its inode number, where it has no path but a number of its own.
+    /// Inode number of a file that has no path but a number of its own.
     pub number: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Those of the first process, of which none is open.
+    /// Descriptors of the first process, none of which is open.
     pub(super) fn of_process(owner: u32) -> Descriptors {
         Descriptors {
             owner,
@@ -55,7 +55,7 @@ impl Descriptors {
         }
     }
 
-    /// Those of a child, which has the same open files. The files themselves stay here.
+    /// Descriptors of a child, which has the same open files. The files themselves stay here.
     pub(super) fn of_child(&mut self, owner: u32) -> Descriptors {
         for descriptor in self.descriptors.clone().into_iter().flatten() {
             self.share(descriptor.slot);

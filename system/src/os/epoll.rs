@@ -32,7 +32,7 @@ const WAKE_UP: u32 = 1 << 29;
 const EXCLUSIVE: u32 = 1 << 28;
 /// How to watch, as opposed to what for.
 const PRIVATE: u32 = EDGE | ONE_SHOT | WAKE_UP | EXCLUSIVE;
-/// What may be combined with `EPOLLEXCLUSIVE`: `EPOLLIN`, `EPOLLOUT` and what is always told.
+/// Bits that may be combined with `EPOLLEXCLUSIVE`: flags, `EPOLLIN`, `EPOLLOUT` and the events that are always told.
 const WITH_EXCLUSIVE: u32 = EXCLUSIVE | WAKE_UP | EDGE | 1 | 4 | 8 | 16;
 /// Size of `struct epoll_event`, in bytes.
 const EVENT_BYTES: u64 = 16;

@@ -29,7 +29,7 @@ pub(super) struct EventCounter {
 }
 
 impl EventCounter {
-    /// What a read takes, or `None` if it has to wait.
+    /// Value that a read takes, or `None` if it has to wait.
     fn take(&mut self) -> Option<u64> {
         let taken = match self.value {
             0 => return None,

@@ -53,7 +53,7 @@ impl Piece for MappedFile {
 }
 
 impl MappedFile {
-    /// What `/proc/self/maps` says of it.
+    /// Name of the file in `/proc/self/maps`.
     pub(super) fn name(&self) -> Vec<u8> {
         match &self.path {
             Some(path) => path.text(),

@@ -9,7 +9,7 @@ use super::calls::Call;
 use super::errno::Errno;
 use super::{Linux, StopReason};
 
-/// What the descriptor of a call stands for.
+/// Object that the descriptor of a call stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DescriptorKind {
     /// The call has no descriptor.
@@ -37,20 +37,20 @@ pub enum DescriptorKind {
 pub struct Asked {
     /// The call; `None` if the lab does not know its number.
     pub call: Option<Call>,
-    /// Its arguments.
+    /// Arguments of the call.
     pub arguments: [u64; 6],
-    /// What its descriptor stands for.
+    /// Object that the descriptor of the call stands for.
     pub descriptor: DescriptorKind,
-    /// It opens a file so that it is changed or can be, or maps memory that others would see change.
+    /// Whether the call opens a file so that it is changed or can be, or maps memory that others would see change.
     pub writes: bool,
     /// Simulated time, in nanoseconds.
     pub now_ns: u64,
 }
 
-/// What becomes of a call.
+/// Decision of a gate on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is served, at a time this much later than the run's own.
+    /// The call is served, at a time this much later than the run's own.
     Serve {
         /// Nanoseconds that are added to the simulated time.
         later_ns: u64,
@@ -65,7 +65,7 @@ pub enum Answer {
 
 /// Decides on the system calls of a run.
 pub trait Gate: Send {
-    /// What becomes of a call.
+    /// Decides on a call.
     fn ask(&mut self, asked: &Asked) -> Answer;
 }
 
@@ -133,7 +133,7 @@ impl Linux {
     }
 }
 
-/// What a call returns that did all that was asked for.
+/// Result of a call that did all that was asked for.
 fn pretended(call: Call, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
     match call {
         Call::Write | Call::Pwrite64 => Ok(a[2]),

@@ -36,7 +36,7 @@ impl TimeLimit {
         }
     }
 
-    /// What is left of it. It begins to count at the first question.
+    /// Time that is left. The limit begins to count at the first question.
     pub(super) fn left(&mut self) -> Duration {
         let started = *self.started.get_or_insert_with(Instant::now);
         self.limit.saturating_sub(started.elapsed())

@@ -23,7 +23,7 @@ mod advice {
     pub const SOFT_OFFLINE: u64 = 101;
 }
 
-/// What an advice does to pages.
+/// Effect of an advice on pages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     Nothing,

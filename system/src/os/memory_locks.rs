@@ -11,7 +11,7 @@ use super::identity::capability;
 use super::memory_advice::guest_parts;
 use super::ranges::Ranges;
 
-/// What is locked.
+/// Memory that is locked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Locks {
     pub ranges: Ranges<()>,

@@ -28,7 +28,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Those of a new process, which may have `descriptors` files open.
+    /// Limits of a new process, which may have `descriptors` files open.
     pub(super) fn new(abi: &dyn Abi, descriptors: u64) -> Limits {
         let mut limits = [(UNLIMITED, UNLIMITED); RESOURCES];
         let files = abi.resource_number(Resource::Files);

@@ -155,7 +155,7 @@ pub enum OsInterface {
     /// Linux's, on the program's instruction set.
     #[default]
     Linux,
-    /// Those of OSF/1 (Digital Unix), on Alpha.
+    /// OSF/1 (Digital Unix), on Alpha.
     Osf1,
 }
 
@@ -176,14 +176,14 @@ impl OsInterface {
     }
 }
 
-/// What a system call did to the process.
+/// Effect of a system call on the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyscallResult {
-    /// It goes on at `hart.pc`.
+    /// The process goes on at `hart.pc`.
     Continue,
-    /// It ended, with this exit code (128 and the number, if a signal ended it).
+    /// The process ended, with this exit code (128 and the number, if a signal ended it).
     Exit(i32),
-    /// It can never go on; [`Linux::stop_reason`] says why.
+    /// The process can never go on; [`Linux::stop_reason`] says why.
     Trap,
 }
 
@@ -211,13 +211,13 @@ impl From<SyscallResult> for Served {
 /// Why a process can never go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StopReason {
-    /// It waits for something that cannot happen.
+    /// The program waits for something that cannot happen.
     #[error("deadlock: the program waits for {waits_for}")]
     Deadlock {
-        /// What it waits for.
+        /// Description of what the program waits for.
         waits_for: String,
     },
-    /// It wrote too much.
+    /// The program wrote too much.
     #[error(
         "the program wrote more than its limit of {bytes} bytes; raise the output limit (--output-limit; in a sweep output_mib of limits) if it really needs more"
     )]
@@ -225,7 +225,7 @@ pub enum StopReason {
         /// The limit, in bytes.
         bytes: u64,
     },
-    /// It makes processes without end.
+    /// The program makes processes without end.
     #[error(
         "the program makes processes without end: it may have {limit} at a time, and {refused} more were refused"
     )]
@@ -235,13 +235,13 @@ pub enum StopReason {
         /// How many were refused.
         refused: u32,
     },
-    /// Its gate let a system call not through.
+    /// The gate did not let a system call through.
     #[error("the run ends in front of the system call {call}")]
     Gate {
         /// The call.
         call: &'static str,
     },
-    /// It ran for too long.
+    /// The program ran for too long.
     #[error(
         "the program ran for more than its limit of {} seconds; raise the time limit (--time-limit; in a sweep time_s of limits) if it really needs more",
         limit.as_secs_f64()
@@ -364,7 +364,7 @@ impl Linux {
     /// folder is; all that the program has not looked at comes into it ([`ProcessConfig::scratch`]).
     ///
     /// # Errors
-    /// Those of the host.
+    /// I/O errors of the host.
     pub fn keep_scratch(&self, place: &std::path::Path) -> std::io::Result<()> {
         match self.tree.root.as_ref().and_then(Root::scratch) {
             Some(scratch) => scratch.keep(place),
@@ -416,13 +416,13 @@ impl Linux {
         self.run.streams = self.run.streams.shadow();
     }
 
-    /// What the guest wrote to standard output, if it is captured.
+    /// Bytes that the guest wrote to standard output, if it is captured.
     #[must_use]
     pub fn captured_stdout(&self) -> &[u8] {
         self.run.streams.captured(Which::Stdout)
     }
 
-    /// What the guest wrote to standard error, if it is captured.
+    /// Bytes that the guest wrote to standard error, if it is captured.
     #[must_use]
     pub fn captured_stderr(&self) -> &[u8] {
         self.run.streams.captured(Which::Stderr)

@@ -62,7 +62,7 @@ pub(super) type Folder = Arc<OwnedFd>;
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     fd: Arc<OwnedFd>,
-    /// What the host tells of it.
+    /// Status of the file on the host.
     pub stat: Stat,
 }
 
@@ -104,7 +104,7 @@ impl Node {
         }
     }
 
-    /// What the host tells of it now.
+    /// Present status of the file on the host.
     pub(super) fn stat_now(&self) -> Result<Stat, Errno> {
         Ok(fs::fstat(&self.fd)?)
     }
@@ -198,7 +198,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What is there.
+    /// File at the place.
     pub(super) fn existing(&self) -> Result<&Node, Errno> {
         let node = self.node.as_ref().ok_or(Errno::ENOENT)?;
         if self.entrance.slash && !node.is_dir() {
@@ -327,8 +327,8 @@ impl Root {
         Ok(entrance)
     }
 
-    /// What `path` leads to. The last component may be missing; if it is a link, it is followed if
-    /// `follow` asks for that or the path ends in `/`.
+    /// Place to which `path` leads. The last component may be missing; if it is a link, it is followed if `follow` asks
+    /// for that or the path ends in `/`.
     ///
     /// # Errors
     /// If something before the last component is not there, there are too many links, or `path` is

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What is known about a range of addresses.
+/// Record of what is known about a range of addresses.
 pub(super) trait Piece: Clone {
-    /// What is known about the rest, behind the first `bytes` bytes.
+    /// Record for the rest, behind the first `bytes` bytes.
     fn skip(&self, bytes: u64) -> Self;
 }
 

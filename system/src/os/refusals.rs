@@ -1,5 +1,5 @@
-//! What a guest was refused, so that the user can be told once, when the program has ended, which option
-//! would have allowed it.
+//! Paths that a guest was refused, so that the user can be told once, when the program has ended, which option would
+//! have allowed it.
 
 use serde::{Deserialize, Serialize};
 

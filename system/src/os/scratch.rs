@@ -45,7 +45,7 @@ pub(super) struct Scratch {
     lacking: Mutex<Lacking>,
 }
 
-/// What is not there as a whole, with its path in the original.
+/// Folders and files that the copy does not have as a whole, with their paths in the original.
 #[derive(Debug, Default)]
 pub(super) struct Lacking {
     /// Folders of which names are missing.

@@ -15,7 +15,7 @@ use crate::host::sys::fd::{AsFd, OwnedFd};
 use crate::host::sys::ffi::OsStrExt;
 use crate::host::sys::rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 
-/// What has come into a copy, folders before what is in them.
+/// Entries that have come into a copy, folders before what is in them.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SavedCopy {
     /// The path in the original of the root folder, if the copy lacks names of it.
@@ -59,7 +59,7 @@ impl Root {
     /// The copy that programs work on, if they do.
     ///
     /// # Errors
-    /// Those of the host.
+    /// I/O errors of the host.
     pub(crate) fn save_copy(&self, put: Put<'_>) -> Result<Option<SavedCopy>, CheckpointError> {
         let Some(scratch) = self.scratch() else {
             return Ok(None);
@@ -110,7 +110,7 @@ impl Root {
     /// A path of the file of a number in the copy that programs work on, if there are both.
     ///
     /// # Errors
-    /// Those of the host.
+    /// I/O errors of the host.
     pub(crate) fn path_in_copy(
         &self,
         number: Identity,
@@ -137,7 +137,7 @@ impl Root {
     /// Brings into an empty copy what another one had. Returns the numbers of its files there and here.
     ///
     /// # Errors
-    /// Those of the host; [`CheckpointError::Changed`] if the run works on no copy.
+    /// I/O errors of the host; [`CheckpointError::Changed`] if the run works on no copy.
     pub(crate) fn restore_copy(
         &self,
         saved: &SavedCopy,
@@ -188,7 +188,7 @@ impl Root {
     /// Opens what lies at a path below the folder that the run has begun with, without following links.
     ///
     /// # Errors
-    /// Those of the host.
+    /// I/O errors of the host.
     pub(crate) fn open_beneath(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         Ok(open_beneath(self.first().as_fd(), path, flags)?)
     }
@@ -196,7 +196,7 @@ impl Root {
     /// Opens a file by a name that is removed again, so that the host tells that name of it.
     ///
     /// # Errors
-    /// Those of the host.
+    /// I/O errors of the host.
     pub(crate) fn open_by_other_name(
         &self,
         path: &Path,
@@ -221,7 +221,7 @@ impl Root {
     /// A new file, or a folder, whose name is removed again.
     ///
     /// # Errors
-    /// Those of the host.
+    /// I/O errors of the host.
     pub(crate) fn make_removed(
         &self,
         path: &Path,

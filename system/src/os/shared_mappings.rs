@@ -4,8 +4,8 @@
 //! their file and to its other mappings; after a call that changes a file, its mappings get the new content. Private
 //! mappings get it as long as they have never been writable; then they keep the content that they have, also in pages
 //! that the program has not written.
-//! So whoever looks through a call sees what was written. Where two mappings show one place of a file, a store
-//! to one is stored in the other at once ([`Mirror`]).
+//! Readers through a call thus see what was written. Where two mappings show one place of a file, a store to one is
+//! stored in the other at once ([`Mirror`]).
 
 use std::ops::Range;
 

@@ -220,7 +220,7 @@ impl Linux {
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
-        /// What lies below the top may be used.
+        /// Size that the stack below the top is assumed to have.
         const ASSUMED_BYTES: u64 = 8192;
         let [new, old, ..] = *a;
         let current = thread.signals.alt_stack;

@@ -79,7 +79,7 @@ impl Signal {
     }
 }
 
-/// What the guest wants done with a signal.
+/// Disposition of a signal, as the guest wants it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     /// Address of the handler, or 0 (default) or 1 (ignore).
@@ -145,7 +145,7 @@ pub enum FrameKind {
     Plain,
 }
 
-/// What a handler's frame restores besides the registers.
+/// State that a handler's frame restores besides the registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Restored {
     /// The address of the frame.
@@ -170,7 +170,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// What is common to the interfaces.
+    /// Fault of a trap, as far as it is common to the interfaces.
     #[must_use]
     pub fn of(trap: &Trap, is_mapped: bool) -> Fault {
         let signal = Signal::of(trap);
@@ -212,7 +212,7 @@ impl Fault {
 /// Why a signal was raised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SigInfo {
-    /// Its number.
+    /// Number of the signal.
     pub signal: u8,
     /// `si_code`.
     pub code: i32,
@@ -257,9 +257,9 @@ impl SigInfo {
 /// The alternate signal stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AltStack {
-    /// Its lowest address.
+    /// Lowest address of the stack.
     pub base: u64,
-    /// Its size in bytes; 0 means that there is none.
+    /// Size of the stack in bytes; 0 means that there is none.
     pub bytes: u64,
     /// `SS_*` as set.
     pub flags: u32,
@@ -296,7 +296,7 @@ impl AltStack {
     }
 }
 
-/// What threads share of signals.
+/// Signal state that threads share.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Signals {
     #[serde(with = "hps_isa::state::array")]
@@ -314,7 +314,7 @@ impl Default for Signals {
     }
 }
 
-/// What a thread has of signals.
+/// Signal state of a thread.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ThreadSignals {
     pub(super) blocked: u64,
@@ -341,7 +341,7 @@ impl Default for ThreadSignals {
 }
 
 impl ThreadSignals {
-    /// Those of a thread that this one makes: only the mask is handed on.
+    /// Signal state of a thread that this one makes: only the mask is handed on.
     pub(crate) fn of_child(&self) -> ThreadSignals {
         ThreadSignals {
             blocked: self.blocked,
@@ -349,7 +349,7 @@ impl ThreadSignals {
         }
     }
 
-    /// Those of a process that this thread makes: it has the alternate stack as well.
+    /// Signal state of a process that this thread makes: the alternate stack is handed on as well.
     pub(crate) fn of_process(&self) -> ThreadSignals {
         ThreadSignals {
             alt_stack: self.alt_stack,
@@ -357,7 +357,7 @@ impl ThreadSignals {
         }
     }
 
-    /// Those of a thread that begins with another program.
+    /// Signal state of a thread that begins with another program.
     pub(crate) fn at_exec(&self) -> ThreadSignals {
         ThreadSignals {
             blocked: self.blocked,

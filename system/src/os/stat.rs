@@ -1,4 +1,4 @@
-//! What the guest is told of a file: `stat`, `statx`.
+//! Status of a file for the guest: `stat`, `statx`.
 
 use crate::host::sys::rustix::fs::Stat;
 

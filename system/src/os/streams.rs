@@ -35,7 +35,7 @@ pub enum Stdin {
     /// At its end from the start.
     #[default]
     Empty,
-    /// These bytes.
+    /// The given bytes.
     Bytes(Vec<u8>),
 }
 

@@ -110,7 +110,7 @@ impl TimeFormat {
         }
     }
 
-    /// What is left of a time-out, in this format; OSF/1 does not tell it.
+    /// Remaining time of a time-out, in this format; OSF/1 does not tell it.
     pub(super) fn rest(self, nanos: u64) -> Option<Vec<u8>> {
         let (seconds, fraction) = (nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
         match self {
@@ -332,8 +332,8 @@ impl Linux {
         Err(Unserved::wait(WaitFor::Time, Some(end_ns)))
     }
 
-    /// What is left of a sleep that a signal ends. It is written at each look, since the call cannot know which
-    /// one is the last.
+    /// Writes the remaining time of a sleep that a signal ends. The time is written at each look, since the call cannot
+    /// know which one is the last.
     fn write_rest_of_sleep(
         &self,
         mem: &mut Memory,

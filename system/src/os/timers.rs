@@ -148,13 +148,13 @@ struct Timer {
 /// The timers of a guest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Timers {
-    /// Those of `setitimer`: of real time, of the program's own time, and of that with the kernel's.
+    /// Timers of `setitimer`: of real time, of the program's own time, and of that with the kernel's.
     intervals: [Alarm; 3],
     created: BTreeMap<u32, Timer>,
 }
 
 impl Timers {
-    /// Those of a new process, none of which is set.
+    /// Timers of a new process, none of which is set.
     pub(super) fn of_process(pid: u32) -> Timers {
         let own = Clock::Process(pid);
         Timers {
@@ -163,7 +163,7 @@ impl Timers {
         }
     }
 
-    /// Those that a process keeps when it runs another program.
+    /// Timers that a process keeps when it runs another program.
     pub(super) fn at_exec(before: &Timers) -> Timers {
         Timers {
             intervals: before.intervals,

@@ -67,7 +67,7 @@ impl Linux {
         self.files.get(fd)?.kind.folder()
     }
 
-    /// What a path leads to among the files of the root folder.
+    /// Place to which a path leads among the files of the root folder.
     pub(super) fn resolve(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<Place, Errno> {
         let start = self.start(dirfd, path)?;
         self.root()?.find(&start, path, follow)

@@ -11,7 +11,7 @@ pub struct ThreadView<'a> {
     pub pid: u32,
     /// Number of the thread, which no other thread of the run has.
     pub tid: u32,
-    /// Its name (`PR_SET_NAME`); at first that of the program.
+    /// Name of the thread (`PR_SET_NAME`); at first that of the program.
     pub name: String,
     /// Registers of a thread that no context runs. The registers of the thread on the context are those of the machine,
     /// which may have more in flight than has committed.

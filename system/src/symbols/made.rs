@@ -176,7 +176,7 @@ impl CodeLog {
 }
 
 impl Symbols {
-    /// These symbols and those of code that was made, which has no other name.
+    /// A copy of these symbols with those of code that was made, which has no other name.
     fn with_made(&self, made: Vec<Object>) -> Symbols {
         let mut objects = self.objects.clone();
         // Files count where they were mapped.

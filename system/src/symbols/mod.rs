@@ -197,7 +197,7 @@ impl Symbols {
         &self.notes
     }
 
-    /// These symbols with a sentence more.
+    /// Adds a sentence to the notes.
     fn with_note(mut self, note: String) -> Symbols {
         self.notes.push(note);
         self

@@ -15,14 +15,14 @@ use crate::image::Segment;
 /// A function of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name, demangled (C++, Rust, D).
+    /// Name of the function, demangled (C++, Rust, D).
     pub name: String,
-    /// Its name as the file has it.
+    /// Name as the file has it.
     pub linkage_name: String,
     /// Address of its first instruction.
     pub addr: u64,
-    /// Its size in bytes. Where the file says 0 (assembly), it reaches to the next function or to
-    /// the end of its segment.
+    /// Size in bytes. Where the file says 0 (assembly), the function reaches to the next one or to the end of its
+    /// segment.
     pub size: u64,
 }
 

@@ -46,7 +46,7 @@ pub const DATA: u64 = 0x100_0000;
 /// Most bytes of code, and of data.
 const MOST_BYTES: u64 = 1 << 22;
 
-/// What is wrong with a program's text.
+/// Error in a program's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct ProgramError {
@@ -54,7 +54,7 @@ pub struct ProgramError {
     pub line: usize,
     /// The column, from 1, in bytes.
     pub column: usize,
-    /// What is wrong, and what would be right.
+    /// Description of the error, with what would be right.
     pub message: Said,
 }
 

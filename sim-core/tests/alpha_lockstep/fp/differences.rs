@@ -109,7 +109,7 @@ fn ours(hart: &Hart, inst: &Inst) -> Effect {
     }
 }
 
-/// What is known of an instruction and its operands.
+/// Facts about an instruction and its operands.
 struct Facts {
     qualifiers: Qualifiers,
     denormal_operand: bool,

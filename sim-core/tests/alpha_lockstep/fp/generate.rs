@@ -8,7 +8,7 @@ use super::qemu::{is_arithmetic, is_floating};
 
 pub type Block = Vec<Inst>;
 
-/// What a block starts with.
+/// State with which a block starts.
 pub struct Set {
     /// The software control word.
     pub control: u64,

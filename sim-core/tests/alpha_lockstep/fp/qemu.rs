@@ -1,5 +1,5 @@
-//! What QEMU 7.2's user mode does with a floating-point instruction, found by experiments, on the
-//! arithmetic of `hps_isa::fp`.
+//! Model of a floating-point instruction in QEMU 7.2's user mode, found by experiments, on the arithmetic of
+//! `hps_isa::fp`.
 
 use hps_isa::alpha::fpcr;
 use hps_isa::bus::{Bus, MemFault};
@@ -14,14 +14,14 @@ pub const IOV: u8 = fpcr::IOV;
 pub const FLAGS: u8 = NX | UF | OF | DZ | NV | IOV;
 pub const SIGN: u64 = 1 << 63;
 
-/// What an instruction does.
+/// Effect of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It is no arithmetic: there is nothing that could differ.
+    /// The instruction is no arithmetic: there is nothing that could differ.
     Other,
-    /// It writes this and accrues these exceptions.
+    /// The instruction writes this value and accrues these exceptions.
     Result { value: u64, raised: u8 },
-    /// It raises `SIGFPE`.
+    /// The instruction raises `SIGFPE`.
     Trap,
 }
 
@@ -176,7 +176,7 @@ pub struct Number {
     pub flags: u8,
     /// Below the least normal number before rounding, and not zero.
     pub tiny: bool,
-    /// What rounding toward zero would give, for its sign.
+    /// Result of rounding toward zero, for its sign.
     truncated: u64,
 }
 
@@ -292,7 +292,7 @@ pub fn flags(hart: &Hart, inst: &Inst) -> u8 {
     )
 }
 
-/// What QEMU does with an instruction.
+/// Effect of an instruction in QEMU.
 pub fn effect(hart: &Hart, inst: &Inst) -> Effect {
     if !is_arithmetic(inst.op) {
         return Effect::Other;

@@ -55,7 +55,7 @@ pub(in super::super) const FORK: [u64; 6] = [20, 0, 0, 0, 0, 0];
 /// ... and what `vfork` does: `CLONE_VM | CLONE_VFORK` besides.
 pub(in super::super) const VFORK: [u64; 6] = [0x4100 | 20, 0, 0, 0, 0, 0];
 
-/// What is common to Linux and OSF/1.
+/// Calls common to Linux and OSF/1.
 pub(in super::super) fn common_call(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
     match Call::of_alpha(number) {
         Some((call, true)) => Some((call, a)),

@@ -150,8 +150,8 @@ const SIGNAL_RULES: SignalRules = SignalRules {
 const TRAP_BRKPT: i32 = 1;
 const TRAP_UNK: i32 = 5;
 
-/// What a trap that the program raised itself means (`asm/gentrap.h`): integer and floating-point
-/// errors by their `si_code`; all else is a trap of the run-time system.
+/// Signal and code of a trap that the program raised itself (`asm/gentrap.h`): integer and floating-point errors by
+/// their `si_code`; all else is a trap of the run-time system.
 fn raised(code: i64) -> (Signal, i32) {
     let fpe = |code| (Signal::Fpe, code);
     match code as i32 {
@@ -272,7 +272,7 @@ impl Abi for Alpha {
         Some("ev67")
     }
 
-    /// What `amask` clears.
+    /// Bits that `amask` clears.
     fn hwcap(&self) -> u64 {
         alpha::EXTENSIONS
     }

@@ -1,7 +1,7 @@
 //! Shared memory, semaphores and message queues of System V (sysvipc(7), Linux `ipc/`).
 //!
-//! They belong to all processes of the run and are named by keys. Structures and numbers of requests are the same on both
-//! instruction sets.
+//! Objects belong to all processes of the run and are named by keys. Structures and numbers of requests are the same on
+//! both instruction sets.
 
 mod message;
 mod semaphore;

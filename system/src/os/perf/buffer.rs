@@ -18,9 +18,9 @@ const TAIL: u64 = 1032;
 /// A mapped buffer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Buffer {
-    /// Its first page.
+    /// Address of the buffer's first page.
     at: u64,
-    /// Its ring.
+    /// Addresses of the ring.
     ring: Range<u64>,
     /// Bytes written since it is there.
     head: u64,

@@ -1,4 +1,4 @@
-//! What events count.
+//! Quantities that events count.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub(super) enum Counts {
     General(u64),
     /// An event of a cache, by its number.
     Cache(u64),
-    /// What this kernel never does.
+    /// An event that never occurs in this kernel.
     Nothing,
 }
 

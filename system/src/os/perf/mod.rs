@@ -31,7 +31,7 @@ use notices::Notices;
 pub(super) use samples::Samplers;
 use samples::Sampling;
 
-/// What the counters of a thread hold.
+/// Values of a thread's counters.
 #[derive(Serialize, Deserialize)]
 struct Now {
     counters: GuestCounters,
@@ -84,7 +84,7 @@ pub(super) struct Event {
     followers: Vec<PerfFile>,
     /// If it takes samples.
     sampling: Option<Sampling>,
-    /// What of it is mapped into memory.
+    /// Buffer that is mapped into memory, if there is one.
     buffer: Option<Buffer>,
     notices: Notices,
 }
@@ -118,7 +118,7 @@ impl Event {
         self.plan_look(now);
     }
 
-    /// What it has counted since it is there.
+    /// Count of the event since it is there.
     fn count(&self, now: &Now) -> u64 {
         self.tally.value(self.is_enabled, self.counts.of(now))
     }
@@ -128,7 +128,7 @@ impl Event {
         self.enabled_ns.value(self.is_enabled, now.counters.time_ns)
     }
 
-    /// What `read` gives.
+    /// Words that `read` gives.
     fn read(&self, now: &Now) -> Vec<u64> {
         let of = |event: &Event| event.count(now).wrapping_sub(event.taken);
         let has = |flag| self.format & flag != 0;

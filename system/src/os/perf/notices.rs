@@ -43,7 +43,7 @@ impl Owner {
     }
 }
 
-/// What is sent when an event has taken a sample.
+/// Notifications that are sent when an event has taken a sample.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Notices {
     owner: Owner,

@@ -21,12 +21,12 @@ use crate::process::{OfferedEvents, Thread};
 /// No machine counts more of an event in a nanosecond.
 const MOST_IN_NS: u64 = 64;
 
-/// What a period is one of.
+/// Period of samples, in its unit.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Every {
     /// A number of events.
     Events(u64),
-    /// So many nanoseconds of the thread's own time: the field `freq`.
+    /// A number of nanoseconds of the thread's own time, from the frequency in the field `freq`.
     Nanoseconds(u64),
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Sampling {
     marks_all: bool,
     /// At which progress the next sample is taken.
     next: u64,
-    /// What the event had counted at the last one.
+    /// Count of the event at the last sample.
     counted: u64,
     /// Before that time it is not, in simulated nanoseconds.
     look_at_ns: u64,
@@ -140,16 +140,16 @@ struct Place {
     processor: u32,
 }
 
-/// What has come of a look.
+/// Outcome of a look.
 pub(super) struct Sampled {
-    /// It was the last one: the event is disabled.
+    /// The sample was the last one: the event is disabled.
     pub is_last: bool,
     /// Who polls the descriptor is woken.
     pub wakes: bool,
 }
 
 impl Event {
-    /// What the period counts.
+    /// Progress of the event, in the unit of the period.
     fn progress(&self, sampling: &Sampling, now: &Now) -> u64 {
         match sampling.every {
             Every::Events(_) => self.count(now),
@@ -277,7 +277,7 @@ impl Event {
         all.flat_map(|(_, bytes)| bytes).collect()
     }
 
-    /// What tells records of several events apart (`struct sample_id`).
+    /// Fields that tell records of several events apart (`struct sample_id`).
     fn marks(&self, fields: u64, place: Place, now: &Now) -> Vec<u8> {
         let all = [
             (TID, u64::from(place.tid) << 32 | u64::from(place.pid)),

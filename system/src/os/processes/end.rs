@@ -19,7 +19,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// What `wait4` tells (Linux `include/uapi/linux/wait.h`).
+    /// Status that `wait4` tells (Linux `include/uapi/linux/wait.h`).
     pub(super) fn status(self) -> u32 {
         match self {
             End::Exited(code) => u32::from(code) << 8,

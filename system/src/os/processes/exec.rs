@@ -22,7 +22,7 @@ const MAX_STRINGS: usize = 1 << 20;
 pub(crate) struct Execution {
     /// The program.
     pub found: FoundProgram,
-    /// What it gets.
+    /// Name, arguments and environment of the program.
     pub given: Given,
 }
 

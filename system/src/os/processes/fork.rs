@@ -20,7 +20,7 @@ use super::super::{Linux, StopReason};
 use super::{Member, ProcessRule, ProcessState};
 use crate::process::{Guest, Reservations, Thread};
 
-/// What a process may ask for when it makes another one. `CLONE_SYSVSEM` and `CLONE_IO` share what no guest has.
+/// Flags that a process may ask for when it makes another one. `CLONE_SYSVSEM` and `CLONE_IO` share what no guest has.
 const KNOWN: u64 = flag::VM
     | flag::VFORK
     | flag::SETTLS
@@ -107,7 +107,7 @@ impl Linux {
     /// A program is replaced, or its memory lent, while all threads but the caller have left their contexts. Until they
     /// have, the call waits.
     pub(super) fn gather(&mut self) -> Outcome<()> {
-        /// It looks again after this time, in nanoseconds.
+        /// Time until the call looks again, in nanoseconds.
         const A_WHILE: u64 = 1000;
         if !self.threads.others_run() {
             self.state.gathers = None;

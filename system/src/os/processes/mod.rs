@@ -48,20 +48,20 @@ const INIT: u32 = 1;
 /// Whether a program may have child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessRule {
-    /// It may not: `fork` returns ENOSYS. The text says what stands in the way, as the subject of a sentence.
+    /// No child processes: `fork` returns ENOSYS. The text says what stands in the way, as the subject of a sentence.
     Refused(#[serde(with = "crate::checkpoint::text")] StaticText),
-    /// It may, up to this number of processes at a time.
+    /// Child processes, with up to this number of processes at a time.
     Allowed(u32),
 }
 
 impl ProcessRule {
     /// Processes at a time where nothing else is asked for.
     pub const MOST: u32 = 128;
-    /// What stands in the way where nobody says that children can be simulated.
+    /// Rule where nobody says that children can be simulated.
     pub(crate) const BY_DEFAULT: ProcessRule = ProcessRule::Refused("a run of this kind");
 }
 
-/// What is known of a process, also after its end.
+/// Record of a process, also after its end.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Member {
     pub parent: u32,
@@ -71,7 +71,7 @@ pub(super) struct Member {
     pub session: u32,
     /// The signal that tells its parent of its end; 0: none.
     pub end_signal: u8,
-    /// It runs another program than it did when it was made.
+    /// Whether the process runs another program than it did when it was made.
     pub has_executed: bool,
     /// The parent whose memory it uses.
     pub lender: Option<u32>,
@@ -144,7 +144,7 @@ pub(crate) struct Family {
     /// The programs that processes have begun, without the first one.
     #[serde(with = "crate::checkpoint::kept")]
     programs: Vec<Arc<ProgramImage>>,
-    /// What each program has used, the first one among them.
+    /// Usage of each program, the first one among them.
     pub(crate) usage: Vec<ProgramUsage>,
     /// Empty memories of processes that have ended.
     #[serde(skip)]

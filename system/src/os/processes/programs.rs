@@ -28,7 +28,7 @@ use crate::process::{Given, Loaded};
 const MAX_SCRIPTS: u32 = 5;
 /// The first line of a script is looked at so far.
 const MAX_LINE: usize = 256;
-/// What to do where the loader of a dynamic program is missing.
+/// Remedy where the loader of a dynamic program is missing.
 const LOADER_REMEDY: &str =
     "give it a root folder with the loader and its libraries (--root DIR), or link it with -static";
 
@@ -46,11 +46,11 @@ pub(crate) struct FoundProgram {
 /// Why a path leads to no program that can run.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    /// What `execve` returns.
+    /// Error that `execve` returns.
     pub errno: Errno,
     /// The same in words.
     pub problem: String,
-    /// What is wrong with the file, if programs of users are usually not like that.
+    /// Error of the file, if programs of users are usually not like that.
     pub cause: Option<LoadError>,
     /// Something lies at the path, if only a link that leads nowhere.
     is_there: bool,
@@ -190,7 +190,7 @@ impl Named {
     }
 }
 
-/// What a path leads to.
+/// File to which a path leads.
 enum Found {
     /// A program, and where its file lies.
     Program(Arc<ProgramImage>, Vec<u8>),
@@ -200,7 +200,7 @@ enum Found {
     },
 }
 
-/// What a file is read for.
+/// Purpose for which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Wanted {
     Program,
@@ -209,7 +209,7 @@ enum Wanted {
 
 /// A file that may be run.
 enum Runnable {
-    /// It is open; the path is where it lies.
+    /// An open file, and the path where it lies.
     File(File, Vec<u8>),
     /// The process's own program.
     Own,

@@ -10,17 +10,17 @@ use super::super::signals::{SIG_DFL, SIG_IGN, SIGKILL, SigInfo, bit};
 use super::super::threads::WaitFor;
 use crate::process::Thread;
 
-/// What a parent can be told of a child that has not ended.
+/// Change of a child that has not ended, which its parent can be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Change {
-    /// It was stopped by this signal.
+    /// The child was stopped by this signal.
     Stopped(u8),
-    /// It goes on.
+    /// The child goes on.
     Continued,
 }
 
 impl Change {
-    /// What `wait4` tells (Linux `include/uapi/linux/wait.h`).
+    /// Status that `wait4` tells (Linux `include/uapi/linux/wait.h`).
     pub(super) fn status(self) -> u32 {
         match self {
             Change::Stopped(signal) => u32::from(signal) << 8 | 0x7f,

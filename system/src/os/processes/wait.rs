@@ -35,7 +35,7 @@ enum Which {
     Group(u32),
 }
 
-/// What there is to tell of a child.
+/// End or change of a child, as its parent is told.
 #[derive(Clone, Copy)]
 enum News {
     End(End),
@@ -43,7 +43,7 @@ enum News {
 }
 
 impl News {
-    /// What a call with these options is told of a child, if there is anything.
+    /// End or change of a child that a call with these options is told, if there is one.
     fn of(member: &Member, options: u64) -> Option<News> {
         if let Some(end) = member.end {
             return (options & WEXITED != 0).then_some(News::End(end));

@@ -31,7 +31,7 @@ pub(in crate::os) enum Located {
 /// A made-up file that exists.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::os) struct Made {
-    /// Its path in [`tree`].
+    /// Path of the file in [`tree`].
     pub(super) path: String,
     pub(super) node: Node,
 }
@@ -190,7 +190,7 @@ impl<'a> Way<'a> {
         Some(name)
     }
 
-    /// What was walked last must be a folder.
+    /// Whether the file walked last must be a folder.
     fn goes_on(&self) -> bool {
         self.wants_folder || self.next < self.names.len()
     }

@@ -10,7 +10,7 @@ use crate::os::Linux;
 use crate::os::paths::GuestPath;
 use crate::process::VDSO_NAME;
 
-/// What lies at a range of addresses.
+/// Mapping at a range of addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Area {
     /// The file, or a name in brackets; empty for anonymous memory.
@@ -38,7 +38,7 @@ impl Linux {
         text
     }
 
-    /// What lies at `start`, and where that ends, at `limit` at the latest.
+    /// Mapping at `start`, and where it ends, at `limit` at the latest.
     fn area(&self, start: u64, limit: u64) -> (u64, Area) {
         let named = |name: &[u8]| Area {
             name: name.to_vec(),

@@ -1,8 +1,8 @@
 //! Files that Linux makes up: `/proc`, `/sys`, and the devices of `/dev`.
 //!
-//! They tell of the guest and its simulated machine alone, and they exist with and without a root folder.
-//! A path into `/proc` or `/sys` never reaches the host. In `/dev` the devices below are made up, and other
-//! names are those of the root folder.
+//! The files tell of the guest and its simulated machine alone, and they exist with and without a root folder. A path
+//! into `/proc` or `/sys` never reaches the host. In `/dev` the devices below are made up, and other names are those of
+//! the root folder.
 //!
 //! [`tree`] says which files there are, [`locate`] where a path leads, [`open`] what opening
 //! gives, and [`opened`] and [`devices`] what reading does; [`process`], [`maps`] and [`system`] write the text of the files.

@@ -186,7 +186,7 @@ impl Linux {
         })
     }
 
-    /// What `/proc/self/fd/N` says of an open file.
+    /// Text of `/proc/self/fd/N` for an open file.
     fn descriptor_text(&self, fd: u64, slot: usize) -> Result<Vec<u8>, Errno> {
         // Open files are with the process whose turn it is.
         let (file, _) = self.files.files[slot].as_ref().ok_or(Errno::EBADF)?;
@@ -197,7 +197,7 @@ impl Linux {
         Ok(file.kind.link(number).into_bytes())
     }
 
-    /// What `stat` tells of a made-up file, or of the program.
+    /// Status of a made-up file, or of the program, for `stat`.
     pub(in crate::os) fn stat_located(&self, located: &Located) -> Result<FileStat, Errno> {
         match located {
             Located::Made(made) => Ok(stat(made)),

@@ -1,4 +1,4 @@
-//! What `/proc` tells of the system: its processor, memory and time, all of them simulated.
+//! Files of `/proc` on the system: its processor, memory and time, all of them simulated.
 
 use hps_isa::isa::Isa;
 use hps_isa::memory::Memory;

@@ -260,7 +260,7 @@ impl Linux {
     }
 }
 
-/// What is at a path as it is written in the table.
+/// Node at a path as it is written in the table.
 pub(super) fn node(path: &str) -> Option<Node> {
     let file = FILES.iter().find(|(known, _)| *known == path);
     let is_folder = || FILES.iter().any(|(known, _)| is_below(known, path));

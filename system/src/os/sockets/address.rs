@@ -34,7 +34,7 @@ impl Family {
             .find(|family| u64::from(family.number()) == number)
     }
 
-    /// Its `AF_*`.
+    /// Number of the family, `AF_*`.
     pub(super) fn number(self) -> u16 {
         match self {
             Family::Unix => 1,
@@ -60,7 +60,7 @@ pub(super) enum Name {
     Port(Ipv6Addr, u16),
 }
 
-/// What a program writes into a `struct sockaddr`.
+/// Address that a program writes into a `struct sockaddr`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// No name: for `connect`, the end of an association.
@@ -124,7 +124,7 @@ fn decode_path(path: &[u8]) -> Result<Wanted, Errno> {
 }
 
 impl Name {
-    /// Its `struct sockaddr` for a socket of `family`.
+    /// The name's `struct sockaddr` for a socket of `family`.
     pub(super) fn encode(&self, family: Family) -> Vec<u8> {
         let record = Record::new().u16(family.number());
         let none = Name::Port(Ipv4Addr::UNSPECIFIED.to_ipv6_mapped(), 0);

@@ -1,4 +1,4 @@
-//! What sockets send and receive, and what they are ready for.
+//! Data that sockets send and receive, and events for which they are ready.
 
 use super::super::errno::Errno;
 use super::super::readiness::{HANG_UP_OF_WRITER, POLLERR, POLLHUP, READABLE, WRITABLE};
@@ -7,7 +7,7 @@ use super::network::{Message, Network, Piece, State, Style};
 
 /// Room for what has not been received, in bytes (Linux `net.core.rmem_default`).
 pub(super) const ROOM_BYTES: usize = 212_992;
-/// What all sockets together keep for the guest at most, in bytes.
+/// Limit on the data that all sockets together keep for the guest, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 /// Bytes that are counted for each message beside its own.
 const MESSAGE_BYTES: usize = 64;
@@ -278,7 +278,7 @@ impl Network {
         (self.queued + sockets) as u64
     }
 
-    /// What a socket is ready for.
+    /// Events for which a socket is ready.
     pub(super) fn events(&self, id: u64) -> u16 {
         let Some(socket) = self.sockets.get(&id) else {
             return 0;

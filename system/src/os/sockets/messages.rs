@@ -60,7 +60,7 @@ impl Header {
     }
 }
 
-/// What a call has received.
+/// Data that a call has received.
 pub(super) struct Received {
     pub count: u64,
     /// How long the message was, as far as that is longer.

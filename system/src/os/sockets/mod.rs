@@ -238,7 +238,7 @@ impl Linux {
         }
     }
 
-    /// What a call that would have to wait does: it waits, until `timeout_ns` have passed, if it `waits` at all.
+    /// Lets a call that would have to wait do so, until `timeout_ns` have passed, if it `waits` at all.
     fn or_wait<T>(
         &self,
         result: Result<T, impl Into<Unserved>>,

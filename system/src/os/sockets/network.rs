@@ -30,7 +30,7 @@ pub(super) enum Style {
     Sequenced,
 }
 
-/// What a socket does.
+/// State of a socket.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum State {
     Idle,
@@ -38,7 +38,7 @@ pub(super) enum State {
         backlog: usize,
         pending: VecDeque<u64>,
     },
-    /// It had an end at the other side, which may be closed.
+    /// Connected to this peer, which may be closed.
     Connected(u64),
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Socket {
     pub(super) pieces: VecDeque<Piece>,
     /// Bytes of the stream that were received.
     pub(super) taken: u64,
-    /// What counts of both, in bytes.
+    /// Counted size of the stream and the messages, in bytes.
     pub(super) queued: usize,
     /// Nothing comes any more.
     pub(super) reads_end: bool,
@@ -84,7 +84,7 @@ pub(super) struct Socket {
     pub(super) writes_end: bool,
     /// The other end is closed.
     pub(super) is_alone: bool,
-    /// What the next call is told.
+    /// Error that the next call is told.
     pub error: Option<Errno>,
     /// A connection was made that the program was not told of.
     is_told_later: bool,
@@ -103,7 +103,7 @@ pub(in super::super) struct Network {
     pub(super) sockets: BTreeMap<u64, Socket>,
     last: u64,
     last_port: u16,
-    /// What all of them keep, in bytes.
+    /// Counted size of what all sockets keep, in bytes.
     pub(super) queued: usize,
     /// Open files under way.
     pub(super) in_flight: usize,

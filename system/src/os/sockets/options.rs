@@ -12,7 +12,7 @@ use super::flow::ROOM_BYTES;
 use super::lock;
 use super::network::{Socket, Style};
 
-/// What differs between interfaces in calls on sockets.
+/// Differences between interfaces in calls on sockets.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketRules {
     /// `SOCK_NONBLOCK`.

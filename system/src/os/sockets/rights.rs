@@ -1,7 +1,7 @@
 //! Open files that are sent over Unix sockets (`SCM_RIGHTS`).
 //!
-//! What is sent is the open file itself: those who receive it share its position and its flags with the sender. While
-//! it is under way it is open, whoever closes it; it is closed when nobody can receive it any more.
+//! The open file itself is sent: those who receive it share its position and its flags with the sender. While it is
+//! under way it is open, whoever closes it; it is closed when nobody can receive it any more.
 
 use hps_isa::memory::Memory;
 

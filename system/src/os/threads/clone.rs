@@ -28,7 +28,7 @@ pub(in super::super) mod flag {
     pub const CHILD_SETTID: u64 = 0x100_0000;
     pub const IO: u64 = 0x8000_0000;
     pub const CLEAR_SIGHAND: u64 = 0x1_0000_0000;
-    /// What a thread shares with the one that makes it.
+    /// Flags of what a thread shares with the one that makes it.
     pub const SHARED: u64 = VM | FS | FILES | SIGHAND | THREAD;
 }
 
@@ -37,7 +37,7 @@ pub(super) const FUTEX_TID: u32 = 0x3fff_ffff;
 pub(super) const FUTEX_OWNER_DIED: u32 = 0x4000_0000;
 pub(super) const FUTEX_WAITERS: u32 = 0x8000_0000;
 
-/// What `clone` and `clone3` are asked for.
+/// Request of `clone` and `clone3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Request {
     pub flags: u64,

@@ -11,7 +11,7 @@ use super::super::{Linux, PID};
 use super::Threads;
 use crate::process::Thread;
 
-/// What the operating system knows of a thread on a context.
+/// Record of a thread on a context.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Running {
     pub(super) tid: u32,
@@ -50,9 +50,9 @@ struct Context {
     /// Since when a thread is there.
     stay: Option<Stay>,
     slice_end_ns: u64,
-    /// Its thread has to look for signals.
+    /// The thread there has to look for signals.
     must_look: bool,
-    /// It belongs to an observer; the guest does not see it.
+    /// The context belongs to an observer; the guest does not see it.
     is_kept: bool,
 }
 
@@ -88,7 +88,7 @@ impl Contexts {
         }
     }
 
-    /// Those of a child, whose turn it is on none of them.
+    /// Contexts of a child, whose turn it is on none of them.
     pub(super) fn of_child(&self) -> Contexts {
         let without_threads = self.all.iter().map(|context| Context {
             is_kept: context.is_kept,
@@ -309,7 +309,7 @@ impl Threads {
         }
     }
 
-    /// What others may ask of the thread on this context, after it has made a call.
+    /// Notes what others may ask of the thread on this context, after it has made a call.
     pub(crate) fn note(&mut self, thread: &Thread) {
         let contexts = &mut self.contexts;
         if contexts.all.len() == 1 {
@@ -393,7 +393,7 @@ impl Linux {
         std::mem::take(&mut self.threads.contexts.changed)
     }
 
-    /// What contexts other than the one whose turn it is do next may have changed.
+    /// Notes that contexts other than the one whose turn it is may do something else next.
     pub fn note_change(&mut self) {
         self.threads.contexts.changed = true;
     }

@@ -61,11 +61,11 @@ impl Default for ThreadRules {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Threads {
     parked: BTreeMap<u32, Box<Thread>>,
-    /// Those of them that can run, in the order in which they will.
+    /// Threads that can run, in the order in which they will.
     ready: VecDeque<u32>,
-    /// Those that wait for a time, in nanoseconds, and perhaps for something else.
+    /// Threads that wait for a time, in nanoseconds, and perhaps for something else.
     sleeping: BTreeSet<(u64, u32)>,
-    /// Those that wait for what another thread may do to a file.
+    /// Threads that wait for what another thread may do to a file.
     on_files: Vec<u32>,
     futexes: Futexes,
     pi: PiFutexes,
@@ -100,7 +100,7 @@ impl Threads {
         }
     }
 
-    /// Those of a child, of which there is none yet.
+    /// Threads of a child, of which there is none yet.
     pub(super) fn of_child(&self) -> Threads {
         Threads {
             random: self.random.clone(),

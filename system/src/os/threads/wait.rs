@@ -18,10 +18,10 @@ use super::super::calls::Call;
 use super::super::errno::Errno;
 use super::super::{Linux, Served, StopReason};
 
-/// What a thread waits for.
+/// Event for which a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WaitFor {
-    /// What another thread may do to a file: data, room, an event, a lock.
+    /// A change of a file by another thread: data, room, an event, a lock.
     File(#[serde(with = "crate::checkpoint::text")] StaticText),
     /// A futex that another thread wakes with one of these bits.
     Futex { addr: u64, bits: u32 },
@@ -63,7 +63,7 @@ impl WaitFor {
         }
     }
 
-    /// What the call returns if a handler ends the wait.
+    /// Error that the call returns if a handler ends the wait.
     fn interrupted(self) -> Errno {
         match self {
             WaitFor::Lock { .. } => Errno::EAGAIN,
@@ -92,11 +92,11 @@ impl fmt::Display for WaitFor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Blocked {
     pub waits_for: WaitFor,
-    /// It waits until this simulated time at most, in nanoseconds.
+    /// Latest end of the wait, in simulated nanoseconds.
     pub until_ns: Option<u64>,
-    /// What it waits for has come.
+    /// The event has come.
     pub is_woken: bool,
-    /// It is in the queue of those that are ready.
+    /// The thread is in the queue of those that are ready.
     pub is_ready: bool,
     /// Bytes that the call has transferred so far.
     pub done: u64,
@@ -134,14 +134,14 @@ impl Blocked {
     }
 }
 
-/// What a call learns of its wait when it is served again.
+/// Outcome of the wait of a call that is served again.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Resumed {
-    /// What it waited for last.
+    /// Event for which the call waited last.
     pub waits_for: WaitFor,
     /// The end of the wait, as it was when the call was made.
     pub until_ns: Option<u64>,
-    /// What it waited for has come.
+    /// The event has come.
     pub is_woken: bool,
     /// Bytes that the call has transferred before.
     pub done: u64,

@@ -1,6 +1,6 @@
 //! Lines that stand for others: `.rept` and macros.
 //!
-//! They mean what they mean to the GNU assembler. A line that comes of them keeps the number of the line that was
+//! Both mean what they mean to the GNU assembler. A line that comes of them keeps the number of the line that was
 //! written; one that comes of a macro also knows where the macro is used.
 
 mod arguments;
@@ -41,7 +41,7 @@ struct Use {
 }
 
 impl Place {
-    /// What is wrong there; columns are from 0.
+    /// Error at this place; columns are from 0.
     pub fn error(&self, column: usize, message: impl Into<Said>) -> ProgramError {
         let mut message = message.into();
         if let Some(used) = &self.within {
@@ -94,7 +94,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What stands behind the labels, without a comment, and where it begins.
+    /// Statement behind the labels, without a comment, and the column where it begins.
     fn statement(&self) -> (usize, &str) {
         let mut text = without_comment(&self.text);
         while let Some((_, rest)) = label(text) {
@@ -384,7 +384,7 @@ impl<'a> Expander<'a> {
 }
 
 impl<'a> Macro<'a> {
-    /// What the parameters are for these arguments.
+    /// Values of the parameters for these arguments.
     fn values(&self, operands: &str) -> Result<Vec<String>, String> {
         let mut values: Vec<Option<String>> = vec![None; self.parameters.len()];
         let mut are_named = false;
