@@ -23,7 +23,15 @@ pub(super) enum LockError {
 /// Permission to write a store. Dropping it gives the permission back.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child process that is being started has the open file too, until it executes its program: closing it here
+        // would leave the lock to that process.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -48,7 +56,7 @@ impl Lock {
             Err(TryLockError::Error(cause)) => return Err(LockError::Io(cause)),
         }
         sign(&mut file).map_err(LockError::Io)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 }
 
@@ -81,4 +89,22 @@ fn sign(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "{}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_given_back_is_free_whoever_has_its_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = folder.path().join("rows.jsonl");
+        let lock = Lock::take(&store).expect("nobody has it");
+        // A child process has the file so, between its start and its program.
+        let of_a_child = lock.file.try_clone().expect("a second descriptor");
+        assert!(Lock::take(&store).is_err());
+        drop(lock);
+        Lock::take(&store).expect("it was given back");
+        drop(of_a_child);
+    }
 }

@@ -37,13 +37,22 @@ type Hash = [u8; 16];
 pub struct Store {
     folder: PathBuf,
     /// Keeps other commands from writing.
-    _lock: Option<File>,
+    lock: Option<File>,
     packs: Vec<Pack>,
     /// Numbers of chunks: the pack in the upper half, the place in it in the lower.
     known: FxHashMap<Hash, u64>,
     growing: Growing,
     /// The frame that was unpacked last.
     unpacked: Option<((usize, usize), Vec<u8>)>,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // A child process that is being started has the open file too, until it executes its program.
+        if let Some(lock) = &self.lock {
+            let _ = flock(lock, FlockOperation::Unlock);
+        }
+    }
 }
 
 /// A pack of the folder.
@@ -95,7 +104,7 @@ impl Store {
             });
         }
         let mut store = Store::read(folder)?;
-        store._lock = Some(lock);
+        store.lock = Some(lock);
         for (pack, number) in store.packs.iter().zip(0..) {
             for (hash, place) in pack.hashes()?.into_iter().zip(0..) {
                 store.known.entry(hash).or_insert(number << 32 | place);
@@ -151,7 +160,7 @@ impl Store {
     pub(super) fn nowhere() -> Store {
         Store {
             folder: PathBuf::new(),
-            _lock: None,
+            lock: None,
             packs: Vec::new(),
             known: FxHashMap::default(),
             growing: Growing::default(),
