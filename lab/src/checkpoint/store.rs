@@ -37,7 +37,7 @@ type Hash = [u8; 16];
 pub struct Store {
     folder: PathBuf,
     /// Keeps other commands from writing.
-    lock: Option<File>,
+    _lock: Option<Held>,
     packs: Vec<Pack>,
     /// Numbers of chunks: the pack in the upper half, the place in it in the lower.
     known: FxHashMap<Hash, u64>,
@@ -46,12 +46,13 @@ pub struct Store {
     unpacked: Option<((usize, usize), Vec<u8>)>,
 }
 
-impl Drop for Store {
+/// The lock of a folder, which is given back when it is dropped.
+struct Held(File);
+
+impl Drop for Held {
     fn drop(&mut self) {
         // A child process that is being started has the open file too, until it executes its program.
-        if let Some(lock) = &self.lock {
-            let _ = flock(lock, FlockOperation::Unlock);
-        }
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
@@ -104,7 +105,7 @@ impl Store {
             });
         }
         let mut store = Store::read(folder)?;
-        store.lock = Some(lock);
+        store._lock = Some(Held(lock));
         for (pack, number) in store.packs.iter().zip(0..) {
             for (hash, place) in pack.hashes()?.into_iter().zip(0..) {
                 store.known.entry(hash).or_insert(number << 32 | place);
@@ -160,7 +161,7 @@ impl Store {
     pub(super) fn nowhere() -> Store {
         Store {
             folder: PathBuf::new(),
-            lock: None,
+            _lock: None,
             packs: Vec::new(),
             known: FxHashMap::default(),
             growing: Growing::default(),
