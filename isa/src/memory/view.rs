@@ -112,7 +112,7 @@ impl Bus for View<'_> {
 }
 
 impl<'a> View<'a> {
-    /// The same memory to look at.
+    /// Read-only view of the same memory.
     #[inline]
     #[must_use]
     pub fn read_only(self) -> ReadOnly<'a> {
