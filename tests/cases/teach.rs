@@ -186,6 +186,25 @@ fn a_served_page_asks_the_command_and_nobody_else_does() {
 }
 
 #[test]
+fn a_refused_question_that_still_sends_gets_its_answer() {
+    let server = Server::start(&[]);
+    let mut stream = TcpStream::connect(&server.host).expect("it listens");
+    let (host, body) = (&server.host, vec![b' '; 1 << 16]);
+    let length = body.len();
+    write!(
+        stream,
+        "POST /ask HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n"
+    )
+    .expect("it reads");
+    // The refusal is there before the body is.
+    stream.peek(&mut [0]).expect("it answers");
+    stream.write_all(&body).expect("it reads on");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("no reset");
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+}
+
+#[test]
 fn a_server_refuses_bodies_before_they_come_and_too_many_connections() {
     let server = Server::start(&[]);
     let (_, token) = server.path.split_once("token=").expect("a secret");

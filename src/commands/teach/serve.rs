@@ -8,7 +8,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_HEAD_BYTES: usize = 16 << 10;
 /// Bytes of a question's body: a program as hexadecimal digits, and the rest.
 const MOST_BYTES: u64 = 2 * Limits::SERVED.file_bytes + (1 << 20);
+/// Bytes that are read behind an answer, so that a client that still sends gets it whole.
+const MOST_UNREAD_BYTES: u64 = 1 << 20;
 /// Questions that are answered at once.
 const MOST_CONNECTIONS: usize = 16;
 /// Sessions that are kept, the one that was asked last first. Each tab of a browser has one.
@@ -132,7 +134,7 @@ fn refusal(status: &'static str, said: impl Into<String>) -> Answer {
 
 impl Server {
     /// Answers one question: the page for `/` with the secret, and what the page asks.
-    fn answer(&self, mut stream: TcpStream) {
+    fn answer(&self, stream: TcpStream) {
         let _ = stream.set_read_timeout(Some(PATIENCE));
         let _ = stream.set_write_timeout(Some(PATIENCE));
         let mut reader = BufReader::new(&stream);
@@ -141,11 +143,15 @@ impl Server {
         };
         let (status, kind, body) = self.decide(&head, &mut reader);
         let _ = write!(
-            stream,
+            &stream,
             "HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {}\r\n\
              Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{body}",
             body.len()
         );
+        // A connection that is closed with unread bytes is reset, and the client may lose the answer.
+        if stream.shutdown(Shutdown::Write).is_ok() {
+            let _ = std::io::copy(&mut reader.take(MOST_UNREAD_BYTES), &mut std::io::sink());
+        }
     }
 
     fn decide(&self, head: &Head, body: &mut impl Read) -> Answer {
