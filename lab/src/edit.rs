@@ -39,50 +39,90 @@ pub enum Edit {
 pub struct PlacedEdit {
     /// Instructions of the program that commit before it.
     pub position: u64,
+    /// The context whose thread it concerns, by its number.
+    pub context: usize,
     /// The edit.
     pub edit: Edit,
 }
 
-/// A machine of one context, stopped between two instructions of the program.
-pub trait Editable {
-    /// Makes a change. `false` if it cannot be made: memory is not mapped.
-    fn edit(&mut self, edit: &Edit) -> bool;
+/// Why a change cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotEdited {
+    /// Memory is not mapped.
+    #[error("memory that is edited is not mapped there")]
+    NotMapped,
+    /// No thread is on the context.
+    #[error("no thread is on the context there whose registers or memory are edited")]
+    NoThread,
 }
 
-impl<E: DecodeEditor> Editable for Machine<E> {
-    fn edit(&mut self, edit: &Edit) -> bool {
-        let process = &mut self.process;
-        if let Edit::Pc(pc) = edit {
-            process.thread.hart.pc = *pc;
-            process.thread.hart.disepc = DisePc::NONE;
-            return true;
-        }
-        change(process, edit)
+/// A machine that is stopped between two instructions of the program.
+pub trait Editable {
+    /// Makes a change for the thread on a context.
+    ///
+    /// # Errors
+    /// [`NotEdited`], and nothing has changed.
+    fn edit(&mut self, context: usize, edit: &Edit) -> Result<(), NotEdited>;
+}
+
+/// The only context of a machine that has one.
+fn only(context: usize) -> Result<(), NotEdited> {
+    match context {
+        0 => Ok(()),
+        _ => Err(NotEdited::NoThread),
     }
 }
 
-/// Edits of a timed core. Instructions in flight have read the old state: the pipeline is emptied first.
-macro_rules! editable_cores {
-    ($($core:ident),+) => {
-        $(
-            impl<E: DecodeEditor, P: PipelineProbe> Editable for $core<E, P> {
-                fn edit(&mut self, edit: &Edit) -> bool {
-                    self.drain_to_boundary();
-                    if let Edit::Pc(pc) = edit {
-                        self.go_on_at(*pc);
-                        return true;
-                    }
-                    change(self.parts_mut().0, edit)
-                }
-            }
-        )+
-    };
+impl<E: DecodeEditor> Editable for Machine<E> {
+    fn edit(&mut self, context: usize, edit: &Edit) -> Result<(), NotEdited> {
+        only(context)?;
+        let hart = &mut self.process.thread.hart;
+        match edit {
+            Edit::Pc(pc) => (hart.pc, hart.disepc) = (*pc, DisePc::NONE),
+            edit => change(&mut self.process, edit)?,
+        }
+        Ok(())
+    }
 }
 
-editable_cores! { Chip, EitherCore }
+impl<E: DecodeEditor, P: PipelineProbe> Editable for Chip<E, P> {
+    fn edit(&mut self, context: usize, edit: &Edit) -> Result<(), NotEdited> {
+        if self.committed_hart(context).is_none() {
+            return Err(NotEdited::NoThread);
+        }
+        // Instructions in flight have read the old state: their pipelines are emptied first.
+        match edit {
+            Edit::Memory { .. } => (0..self.processors()).for_each(|one| self.drain_context(one)),
+            _ => self.drain_context(context),
+        }
+        if let Edit::Pc(pc) = edit {
+            only(context)?;
+            self.go_on_at(*pc);
+            return Ok(());
+        }
+        let made = self.with_process(context, |process| change(process, edit));
+        made.unwrap_or(Err(NotEdited::NoThread))
+    }
+}
 
-/// Changes registers or memory. `false` if memory is not mapped.
-fn change(process: &mut Process, edit: &Edit) -> bool {
+impl<E: DecodeEditor, P: PipelineProbe> Editable for EitherCore<E, P> {
+    fn edit(&mut self, context: usize, edit: &Edit) -> Result<(), NotEdited> {
+        let core = match self {
+            EitherCore::Cycle(chip) => return chip.edit(context, edit),
+            EitherCore::Instruction(core) => core,
+        };
+        only(context)?;
+        core.drain_to_boundary();
+        match edit {
+            Edit::Pc(pc) => core.go_on_at(*pc),
+            edit => change(core.parts_mut().0, edit)?,
+        }
+        Ok(())
+    }
+}
+
+/// Changes registers or memory.
+fn change(process: &mut Process, edit: &Edit) -> Result<(), NotEdited> {
     let hart = &mut process.thread.hart;
     match edit {
         Edit::Registers(from) => {
@@ -93,16 +133,14 @@ fn change(process: &mut Process, edit: &Edit) -> bool {
         Edit::Pc(_) => {}
         Edit::Memory { tid, addr, bytes } => {
             let tid = tid.unwrap_or(process.thread.tid);
-            let Some(guest) = process.guest_of_mut(tid) else {
-                return false;
-            };
-            let is_written = guest.mem.write_bytes_forced(*addr, bytes).is_ok();
+            let guest = process.guest_of_mut(tid).ok_or(NotEdited::NoThread)?;
+            let written = guest.mem.write_bytes_forced(*addr, bytes);
             // The bytes may be code that has been decoded.
             guest.mem.invalidate_code();
-            return is_written;
+            written.map_err(|_| NotEdited::NotMapped)?;
         }
     }
-    true
+    Ok(())
 }
 
 /// Runs up to `limit` instructions by `run`, which is told whether a part is the first one, and its length; makes the edits
@@ -117,7 +155,12 @@ pub(crate) fn run_with<C: Editable>(
     mut run: impl FnMut(&mut C, bool, u64) -> Stop,
 ) -> Result<Stop, LabError> {
     let mut done = 0;
-    for PlacedEdit { position, edit } in edits.iter().filter(|one| one.position < limit) {
+    for PlacedEdit {
+        position,
+        context,
+        edit,
+    } in edits.iter().filter(|one| one.position < limit)
+    {
         if *position > done {
             let stop = run(core, done == 0, position - done);
             if stop != Stop::Limit {
@@ -125,10 +168,11 @@ pub(crate) fn run_with<C: Editable>(
             }
             done = *position;
         }
-        if !core.edit(edit) {
-            let position = *position;
-            return Err(LabError::NotEdited { position });
-        }
+        core.edit(*context, edit)
+            .map_err(|why| LabError::NotEdited {
+                position: *position,
+                why,
+            })?;
     }
     Ok(run(core, done == 0, limit - done))
 }

@@ -67,11 +67,13 @@ pub enum LabError {
         /// The mistake.
         message: String,
     },
-    /// Memory that is edited is not mapped.
-    #[error("memory that is edited behind instruction {position} is not mapped there")]
+    /// An edit on the way cannot be made.
+    #[error("behind instruction {position}: {why}")]
     NotEdited {
         /// Instructions of the program before the edit.
         position: u64,
+        /// Why it cannot.
+        why: crate::edit::NotEdited,
     },
     /// A program of the project has no image for an instruction set.
     #[error("{name}: there is no image of it for {isa}")]

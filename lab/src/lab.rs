@@ -209,8 +209,8 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         self
     }
 
-    /// Makes these edits of the program's state on the way, in a run by `run` on one context that is not in parts. They
-    /// stand in the order of their positions.
+    /// Makes these edits of the program's state on the way, in a run by `run` that is not in parts. They stand in the order
+    /// of their positions.
     #[must_use]
     pub fn with_edits(mut self, edits: Vec<PlacedEdit>) -> Self {
         self.edits = edits;

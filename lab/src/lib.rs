@@ -41,7 +41,7 @@ mod yielding;
 
 pub use aggregating::Aggregated;
 pub use collecting::{Collected, Collecting};
-pub use edit::{Edit, Editable, PlacedEdit};
+pub use edit::{Edit, Editable, NotEdited, PlacedEdit};
 pub use end::{EndError, Faulted, place, stop_reason};
 pub use error::{LabError, MapError, ProductionsError, message};
 pub use guest::{Files, GuestLimits, GuestOptions};

@@ -201,7 +201,10 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     #[must_use]
     pub fn committed_hart(&self) -> Hart {
         match self {
-            EitherCore::Cycle(core) => core.committed_hart(),
+            EitherCore::Cycle(core) => {
+                let hart = core.committed_hart(0);
+                hart.unwrap_or_else(|| core.process().thread.hart.clone())
+            }
             // The core stops with nothing in flight that has changed registers.
             EitherCore::Instruction(core) => core.process().thread.hart.clone(),
         }

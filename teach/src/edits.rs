@@ -17,6 +17,7 @@ pub(crate) fn placed(edits: &[Edit], isa: Isa) -> Result<Vec<PlacedEdit>, Proble
     let all = edits.iter().map(|edit| {
         Ok(PlacedEdit {
             position: edit.instructions,
+            context: edit.context as usize,
             edit: change(edit, isa)?,
         })
     });

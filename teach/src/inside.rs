@@ -7,7 +7,6 @@ use hps_pipeline::contents::{Contents, Held, MemoryOp, Selector, Window};
 
 use crate::protocol::{EntryView, InsideView, MemoryOpView, Problem, TableView, hex};
 use crate::recorder::{Kept, Recorded};
-use crate::rerun::Rerun;
 use crate::session::Session;
 
 /// Branches of the history that are shown.
@@ -20,11 +19,7 @@ impl Session {
         context: u64,
     ) -> Result<(Vec<Contents>, Window), Problem> {
         let cycles = self.cycles();
-        let (ready, recorded, kept) = self.rerun()?;
-        let rerun = match kept {
-            Some(rerun) => rerun,
-            None => kept.insert(Rerun::open(ready, recorded, cycles)?),
-        };
+        let (ready, rerun) = self.rerun()?;
         rerun.inside(ready, cycle.min(cycles), context)
     }
 

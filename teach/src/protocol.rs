@@ -89,10 +89,10 @@ exchanged! {
         Inside { cycle: u64, context: u64, tables: Vec<String>, row: Option<u64> },
         /// The entries of one set of a table.
         Entries { cycle: u64, context: u64, table: String, set: u64 },
-        /// Registers, counters and the next instructions behind the last commit of a cycle.
-        State { cycle: u64 },
-        /// Bytes of memory behind the last commit of a cycle.
-        Memory { cycle: u64, address: String, bytes: u64 },
+        /// Registers, counters and the next instructions of the thread on a context behind the last commit of a cycle.
+        State { cycle: u64, context: u64 },
+        /// Bytes of that thread's memory behind the last commit of a cycle.
+        Memory { cycle: u64, context: u64, address: String, bytes: u64 },
         /// A cycle before or behind another one in which something happens.
         Find { cycle: u64, backwards: bool, what: Wanted },
         /// Instructions of the function at an address, with their counts and cycles.
@@ -177,15 +177,18 @@ exchanged! {
         pub params: BTreeMap<String, u64>,
         /// Most instructions of the program.
         pub limit: u64,
-        /// Changes of its state on the way, on machines with one context.
+        /// Changes of its state on the way.
         #[serde(default)]
         pub edits: Vec<Edit>,
     }
 
     /// A change of a register or of memory between two instructions of the program.
     pub struct Edit {
-        /// Instructions of the program that commit before it.
+        /// Instructions of the program that commit before it, on all contexts.
         pub instructions: u64,
+        /// The context whose thread it concerns.
+        #[serde(default)]
+        pub context: u64,
         /// The name of a register, or the address of the first byte (`0x1000000`).
         pub place: String,
         /// Bytes as hexadecimal digits, the lowest first: eight of a register.
@@ -434,11 +437,12 @@ exchanged! {
         pub queue: String,
     }
 
-    /// Architectural state.
+    /// Architectural state of the thread on a context.
+    #[derive(Default)]
     pub struct StateView {
         /// Why there are neither registers nor code; empty if there are.
         pub missing: String,
-        /// Instructions of the program that have committed.
+        /// Instructions of the program that have committed, on all contexts.
         pub instructions: u64,
         /// Address of the next instruction.
         pub pc: String,

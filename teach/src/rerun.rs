@@ -7,12 +7,14 @@ use std::ops::RangeInclusive;
 
 use hps_dise::DiseEngine;
 use hps_isa::editor::{DecodeEditor, NoEditor};
+use hps_isa::hart::Hart;
 use hps_isa::probe::NoProbe;
 use hps_isa::said;
-use hps_lab::{Editable, Install, PlacedEdit, TimedLoop};
+use hps_lab::{Editable, Install, LabError, PlacedEdit, TimedLoop};
 use hps_pipeline::contents::{Contents, Window};
 use hps_pipeline::core::{Chip, EitherCore};
 use hps_pipeline::memsys::Transaction;
+use hps_system::process::Process;
 
 use crate::protocol::Problem;
 use crate::recorder::Recorded;
@@ -49,6 +51,36 @@ impl Rerun {
         })
     }
 
+    /// Goes to the end of a cycle.
+    fn go(&mut self, ready: &Ready, cycle: u64) -> Result<(), Problem> {
+        match self {
+            Rerun::Plain(runner) => runner.go(cycle, || opened(ready, NoEditor)),
+            Rerun::Dise(runner) => {
+                let productions = ready.productions.as_ref();
+                runner.go(cycle, || match productions {
+                    Some(productions) => opened(ready, productions),
+                    None => Err(Problem::new(said!("the run has no productions"))),
+                })
+            }
+        }
+    }
+
+    /// Looks at the process of a context's thread at the end of a cycle, the thread's registers, and the counters of its
+    /// decode stage. `None` if no thread is there.
+    pub(crate) fn look<R>(
+        &mut self,
+        ready: &Ready,
+        cycle: u64,
+        context: u64,
+        look: impl FnOnce(&Process, &Hart, &[u32]) -> R,
+    ) -> Result<Option<R>, Problem> {
+        self.go(ready, cycle)?;
+        match self {
+            Rerun::Plain(runner) => runner.look(context, |_| Vec::new(), look),
+            Rerun::Dise(runner) => runner.look(context, |engine| engine.counters().to_vec(), look),
+        }
+    }
+
     /// Contents of a context's tables at the end of a cycle, and its instructions in flight.
     pub(crate) fn inside(
         &mut self,
@@ -56,16 +88,7 @@ impl Rerun {
         cycle: u64,
         context: u64,
     ) -> Result<(Vec<Contents>, Window), Problem> {
-        match self {
-            Rerun::Plain(runner) => runner.go(cycle, || opened(ready, NoEditor))?,
-            Rerun::Dise(runner) => {
-                let productions = ready.productions.as_ref();
-                runner.go(cycle, || match productions {
-                    Some(productions) => opened(ready, productions),
-                    None => Err(Problem::new(said!("the run has no productions"))),
-                })?;
-            }
-        }
+        self.go(ready, cycle)?;
         match self {
             Rerun::Plain(runner) => runner.inside(context),
             Rerun::Dise(runner) => runner.inside(context),
@@ -85,7 +108,8 @@ where
         }
     };
     for placed in ready.edits.iter().filter(|edit| edit.position == 0) {
-        chip.edit(&placed.edit);
+        chip.edit(placed.context, &placed.edit)
+            .map_err(|why| LabError::NotEdited { position: 0, why })?;
     }
     Ok(chip)
 }
@@ -178,7 +202,8 @@ impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
             if (self.cycle + 1..=cycle).contains(at) {
                 E::run_chip_to(chip, at - 1);
                 E::run_chip(chip, placed.position.saturating_sub(chip.instructions()));
-                chip.edit(&placed.edit);
+                // The recorded run has made it, so that it can be made.
+                let _ = chip.edit(placed.context, &placed.edit);
             }
         }
         E::run_chip_to(chip, cycle);
@@ -194,11 +219,33 @@ impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
         Some((self.cycle, Box::new(chip)))
     }
 
+    /// The number of a context that the chip has.
+    fn context(&self, context: u64) -> Result<usize, Problem> {
+        let number = context as usize;
+        (number < self.chip.processors())
+            .then_some(number)
+            .ok_or_else(|| Problem::new(said!("there is no context {n}", n = context)))
+    }
+
+    fn look<R>(
+        &mut self,
+        context: u64,
+        counters: impl FnOnce(&E) -> Vec<u32>,
+        look: impl FnOnce(&Process, &Hart, &[u32]) -> R,
+    ) -> Result<Option<R>, Problem> {
+        let context = self.context(context)?;
+        let Some(hart) = self.chip.committed_hart(context) else {
+            return Ok(None);
+        };
+        let counters = counters(self.chip.contexts_mut()[context].1);
+        let looked = self
+            .chip
+            .with_process(context, |process| look(process, &hart, &counters));
+        Ok(looked)
+    }
+
     fn inside(&mut self, context: u64) -> Result<(Vec<Contents>, Window), Problem> {
-        let context = context as usize;
-        if context >= self.chip.processors() {
-            return Err(Problem::new(said!("there is no context {n}", n = context)));
-        }
+        let context = self.context(context)?;
         let contents = self.chip.contents(context, self.cycle);
         Ok((contents, self.chip.window(context)))
     }

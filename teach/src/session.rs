@@ -159,13 +159,14 @@ impl Session {
             } => Answer::Entries {
                 entries: self.entries(cycle, context, &table, set)?,
             },
-            Request::State { cycle } => Answer::State(self.state(cycle)?),
+            Request::State { cycle, context } => Answer::State(self.state(cycle, context)?),
             Request::Memory {
                 cycle,
+                context,
                 address,
                 bytes,
             } => {
-                let (address, bytes) = self.memory(cycle, &address, bytes)?;
+                let (address, bytes) = self.memory(cycle, context, &address, bytes)?;
                 Answer::Memory { address, bytes }
             }
             Request::Find {
@@ -282,12 +283,16 @@ impl Session {
         self.run.as_ref().map_or(0, |run| run.cycles)
     }
 
-    /// The run, its record, and the machine that runs it again.
-    pub(crate) fn rerun(&mut self) -> Result<(&Ready, &Recorded, &mut Option<Rerun>), Problem> {
-        match &mut self.run {
-            Some(run) => Ok((&run.ready, &run.recorded, &mut run.rerun)),
-            None => Err(Problem::new(said!("nothing has run yet"))),
-        }
+    /// The run, and the machine that runs it again.
+    pub(crate) fn rerun(&mut self) -> Result<(&Ready, &mut Rerun), Problem> {
+        let Some(run) = &mut self.run else {
+            return Err(Problem::new(said!("nothing has run yet")));
+        };
+        let rerun = match &mut run.rerun {
+            Some(rerun) => rerun,
+            kept => kept.insert(Rerun::open(&run.ready, &run.recorded, run.cycles)?),
+        };
+        Ok((&run.ready, rerun))
     }
 
     /// The run, its cycles, and the messages of its coherent lines.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hps_dise::{DiseError, LoadOptions, ProductionSet};
 use hps_isa::asm::program::{self, ProgramError};
 use hps_isa::said;
-use hps_lab::{Lab, LabError, PlacedEdit, Productions, Program, Timed, dise_config};
+use hps_lab::{Lab, LabError, NotEdited, PlacedEdit, Productions, Program, Timed, dise_config};
 use hps_pipeline::config::{ConfigError, MachineConfig};
 use hps_productions::ProductionFile;
 use hps_system::image::{Isa, ProgramImage};
@@ -83,9 +83,12 @@ impl Ready {
         program.process.output_limit_bytes = Some(limits.output_bytes);
         let machine = machine_of(&setup.machine, &setup.keys)?;
         let isa = program.image.isa;
-        if machine.chip.has_peers() && !setup.edits.is_empty() {
+        let contexts = u64::from(machine.chip.processors());
+        if let Some(edit) = setup.edits.iter().find(|edit| edit.context >= contexts) {
             return Err(Problem::new(said!(
-                "registers and memory are edited on machines with one context: take the edits back, or choose another machine"
+                "{place}: the machine has no context {n}; take the edit back, or choose another machine",
+                place = edit.place,
+                n = edit.context
             )));
         }
         let edits = placed(&setup.edits, isa)?;
@@ -304,10 +307,16 @@ pub(crate) fn production_set(
 impl From<LabError> for Problem {
     fn from(error: LabError) -> Self {
         match error {
-            LabError::NotEdited { position } => Problem::new(said!(
-                "memory that is edited behind instruction {n} is not mapped there",
-                n = position
-            )),
+            LabError::NotEdited { position, why } => Problem::new(match why {
+                NotEdited::NotMapped => said!(
+                    "memory that is edited behind instruction {n} is not mapped there",
+                    n = position
+                ),
+                NotEdited::NoThread => said!(
+                    "no thread is on the context behind instruction {n} whose registers or memory are edited there",
+                    n = position
+                ),
+            }),
             error => Problem::english(error),
         }
     }

@@ -5,11 +5,11 @@
 
 use hps_dise::DiseEngine;
 use hps_dise::flags::{FlagCondition, flag_name, overflow_bit, zero_bit};
+use hps_isa::hart::Hart;
 use hps_isa::inst::reg;
 use hps_isa::isa::Isa;
 use hps_isa::probe::NoProbe;
 use hps_isa::said;
-use hps_isa::said::Said;
 use hps_lab::{Editable, PlacedEdit, Productions};
 use hps_sim_core::machine::Machine;
 use hps_system::process::Process;
@@ -22,15 +22,6 @@ use crate::setup::Ready;
 const AHEAD: usize = 12;
 /// Most bytes of memory that are told at once.
 const MOST_BYTES: u64 = 4096;
-
-/// Note that a machine with several contexts has no such state: threads of the functional machine take turns in another
-/// order than those of a timed run.
-fn several() -> Said {
-    said!(
-        "Registers, memory and the next instructions are shown for machines with one context: choose \
-         another machine, or look at the time line and the blocks of each context."
-    )
-}
 
 /// The functional machine, with an engine or without.
 enum Functional {
@@ -84,7 +75,7 @@ impl Replay {
             both!(&mut self.machine, machine => machine.run(&mut NoProbe, left));
             match next {
                 Some(next) if next.position <= self.instructions() => {
-                    both!(&mut self.machine, machine => machine.edit(&next.edit));
+                    both!(&mut self.machine, machine => _ = machine.edit(next.context, &next.edit));
                     self.edits += 1;
                 }
                 _ => return,
@@ -117,54 +108,51 @@ impl Session {
         Ok((registers, ready, replay))
     }
 
+    /// The machine of several contexts behind the last commit of a cycle. Threads of the functional machine take turns in
+    /// another order than those of a timed run, so that this one runs again instead. `None` if no thread is on the context.
+    fn look<R>(
+        &mut self,
+        cycle: u64,
+        context: u64,
+        look: impl FnOnce(&Process, &Hart, &[u32]) -> R,
+    ) -> Result<Option<R>, Problem> {
+        let cycles = self.cycles();
+        let (ready, rerun) = self.rerun()?;
+        rerun.look(ready, cycle.min(cycles), context, look)
+    }
+
     /// Registers, counters, and what comes next.
-    pub(crate) fn state(&mut self, cycle: u64) -> Result<StateView, Problem> {
-        if self.has_peers() {
+    pub(crate) fn state(&mut self, cycle: u64, context: u64) -> Result<StateView, Problem> {
+        if !self.has_peers() {
+            let (before, ready, replay) = self.replay(cycle)?;
+            let process = replay.process();
+            let productions = ready.productions.as_ref();
+            let view = view(
+                process,
+                &process.thread.hart,
+                productions,
+                replay.counters(),
+            );
             return Ok(StateView {
-                missing: several().to_string(),
-                instructions: self
-                    .recorded()?
-                    .sums(self.recorded()?.commits_until(cycle))
-                    .program,
-                pc: String::new(),
-                registers: Vec::new(),
-                dise_registers: Vec::new(),
-                counters: Vec::new(),
-                next: Vec::new(),
-                matches: Vec::new(),
+                instructions: replay.instructions(),
+                ..marked(view, &before)
             });
         }
-        let (before, ready, replay) = self.replay(cycle)?;
-        let process = replay.process();
-        let isa = process.image.isa;
-        let hart = &process.thread.hart;
-        let register = |name: &str, number: u8| Register {
-            name: name.to_owned(),
-            value: hex(hart.r[usize::from(number)]),
-            changed: hart.r[usize::from(number)] != before[usize::from(number)],
-        };
-        let registers = (0..reg::DISE)
-            .map(|number| register(isa.register_name(number), number))
-            .collect();
-        let dise_registers = match &ready.productions {
-            None => Vec::new(),
-            Some(productions) => dise_names(productions)
-                .into_iter()
-                .map(|(name, number)| register(&name, number))
-                .collect(),
-        };
+        let recorded = self.recorded()?;
+        let instructions = recorded.sums(recorded.commits_until(cycle)).program;
+        let productions = self.ready().productions.clone();
+        let before = self.look(cycle.saturating_sub(1), context, |_, hart, _| hart.r)?;
+        let found = self.look(cycle, context, |process, hart, counters| {
+            let before = before.as_ref().unwrap_or(&hart.r);
+            marked(view(process, hart, productions.as_ref(), counters), before)
+        })?;
+        let nobody = said!("No thread is on this context in this cycle.");
         Ok(StateView {
-            missing: String::new(),
-            instructions: replay.instructions(),
-            pc: hex(hart.pc),
-            registers,
-            dise_registers,
-            counters: replay.counters().iter().map(|&c| u64::from(c)).collect(),
-            next: next(process, hart.pc),
-            matches: match &ready.productions {
-                Some(productions) => matches(productions, process, replay.counters()),
-                None => Vec::new(),
-            },
+            instructions,
+            ..found.unwrap_or_else(|| StateView {
+                missing: nobody.to_string(),
+                ..StateView::default()
+            })
         })
     }
 
@@ -172,23 +160,29 @@ impl Session {
     pub(crate) fn memory(
         &mut self,
         cycle: u64,
+        context: u64,
         address: &str,
         bytes: u64,
     ) -> Result<(String, Vec<String>), Problem> {
-        if self.has_peers() {
-            return Err(Problem::new(several()));
-        }
         let address = match (address.parse::<f64>(), address.starts_with("0x")) {
             (_, true) | (Err(_), _) => self.address_named(address)?,
             (Ok(_), false) => address_of(address)?,
         };
-        let (_, _, replay) = self.replay(cycle)?;
-        let memory = &replay.process().mem;
-        let byte = |at: u64| match memory.read::<1>(address.wrapping_add(at)) {
-            Ok(byte) => format!("{byte:02x}"),
-            Err(_) => "--".to_owned(),
+        let read = |process: &Process| {
+            let byte = |at: u64| match process.mem.read::<1>(address.wrapping_add(at)) {
+                Ok(byte) => format!("{byte:02x}"),
+                Err(_) => "--".to_owned(),
+            };
+            (0..bytes.min(MOST_BYTES)).map(byte).collect()
         };
-        let bytes = (0..bytes.min(MOST_BYTES)).map(byte).collect();
+        let bytes = match self.has_peers() {
+            false => read(self.replay(cycle)?.2.process()),
+            true => self
+                .look(cycle, context, |process, _, _| read(process))?
+                .ok_or_else(|| {
+                    Problem::new(said!("No thread is on this context in this cycle."))
+                })?,
+        };
         Ok((hex(address), bytes))
     }
 
@@ -202,6 +196,47 @@ impl Session {
             None => label.map_or_else(|| address_of(text), |(address, _)| Ok(*address)),
         }
     }
+}
+
+/// What a thread of a process sees, nothing of it marked as changed.
+fn view(
+    process: &Process,
+    hart: &Hart,
+    productions: Option<&Productions>,
+    counters: &[u32],
+) -> StateView {
+    let isa = process.image.isa;
+    let register = |name: &str, number: u8| Register {
+        name: name.to_owned(),
+        value: hex(hart.r[usize::from(number)]),
+        changed: false,
+    };
+    let registers = (0..reg::DISE).map(|number| register(isa.register_name(number), number));
+    let dise = productions.map(dise_names).unwrap_or_default();
+    let dise_registers = dise
+        .into_iter()
+        .map(|(name, number)| register(&name, number));
+    StateView {
+        missing: String::new(),
+        instructions: 0,
+        pc: hex(hart.pc),
+        registers: registers.collect(),
+        dise_registers: dise_registers.collect(),
+        counters: counters.iter().map(|&c| u64::from(c)).collect(),
+        next: next(process, hart.pc),
+        matches: productions
+            .map(|productions| matches(productions, process, hart.pc, counters))
+            .unwrap_or_default(),
+    }
+}
+
+/// The view with the registers marked that have other values than before.
+fn marked(mut view: StateView, before: &[u64; reg::COUNT]) -> StateView {
+    let all = view.registers.iter_mut().chain(&mut view.dise_registers);
+    for (register, before) in all.zip(before) {
+        register.changed = register.value != hex(*before);
+    }
+    view
 }
 
 /// DISE's registers with the names that productions give them.
@@ -251,8 +286,7 @@ fn decode(process: &Process, pc: u64) -> Option<hps_isa::inst::Inst> {
 }
 
 /// Patterns that match the next instruction, and the results for their productions.
-fn matches(productions: &Productions, process: &Process, counters: &[u32]) -> Vec<Match> {
-    let pc = process.thread.hart.pc;
+fn matches(productions: &Productions, process: &Process, pc: u64, counters: &[u32]) -> Vec<Match> {
     let Some(inst) = decode(process, pc) else {
         return Vec::new();
     };

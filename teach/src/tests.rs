@@ -129,11 +129,25 @@ fn state_follows_the_commits_both_ways() {
             .next()
             .expect("a register")
     };
-    let state = ask!(session, Request::State { cycle: last }, Answer::State);
+    let state = ask!(
+        session,
+        Request::State {
+            cycle: last,
+            context: 0
+        },
+        Answer::State
+    );
     // 100 times 5.
     assert_eq!(register(&state, "t3"), "0x1f4");
     let first = find(&mut session, 0, false, Wanted::Commit).expect("a commit");
-    let state = ask!(session, Request::State { cycle: first }, Answer::State);
+    let state = ask!(
+        session,
+        Request::State {
+            cycle: first,
+            context: 0
+        },
+        Answer::State
+    );
     assert_eq!(register(&state, "t3"), "0x0");
     assert_eq!(register(&state, "t0"), "0x64");
     // The branch back is taken 99 times.
@@ -148,6 +162,7 @@ fn state_follows_the_commits_both_ways() {
     assert!((50..=100).contains(&times), "{times} cycles");
     let request = Request::Memory {
         cycle: last,
+        context: 0,
         address: "0x1000000".to_owned(),
         bytes: 2,
     };
@@ -239,7 +254,7 @@ fn productions_run_and_say_which_pattern_wins() {
         profiles.opinions[0]
     );
     let cycle = summary.cycles;
-    let state = ask!(session, Request::State { cycle }, Answer::State);
+    let state = ask!(session, Request::State { cycle, context: 0 }, Answer::State);
     assert_eq!(state.dise_registers[2].name, "dr2 seen");
     assert_eq!(state.dise_registers[2].value, "0x64");
     setup.productions[0].text = "Load: T.OPCLASS == lode => null\n".to_owned();
@@ -475,8 +490,6 @@ fn contexts_have_rows_blocks_and_tables_of_their_own() {
             let rows: Vec<u64> = found.memory.iter().filter_map(|op| op.row).collect();
             assert_eq!(rows, wanted, "{machine}, context {context}");
         }
-        let state = ask!(session, Request::State { cycle }, Answer::State);
-        assert!(state.missing.contains("one context"));
         let order = ProfileOrder {
             level: "function".to_owned(),
             profilers: vec![ProfilerOrder {
@@ -538,7 +551,8 @@ fn lines_of_the_project_s_programs_have_their_sources() {
             let state = ask!(
                 session,
                 Request::State {
-                    cycle: summary.cycles
+                    cycle: summary.cycles,
+                    context: 0
                 },
                 Answer::State
             );
@@ -560,6 +574,7 @@ fn labels_of_assembly_text_name_addresses() {
     let (mut session, summary) = started(assembly(LOOP));
     let request = Request::Memory {
         cycle: summary.cycles,
+        context: 0,
         address: "cell".to_owned(),
         bytes: 2,
     };

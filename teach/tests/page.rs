@@ -202,7 +202,7 @@ fn questions() -> Vec<Request> {
         });
         for cycle in [0, 500, 5000, 9999, 700] {
             all.push(Request::Cycle { cycle, context: 0 });
-            all.push(Request::State { cycle });
+            all.push(Request::State { cycle, context: 0 });
             all.push(Request::Inside {
                 cycle,
                 context: 0,
@@ -299,11 +299,15 @@ fn questions() -> Vec<Request> {
         }
         one.edits = vec![Edit {
             instructions: 33,
+            context: 0,
             place: "t0".to_owned(),
             bytes: "0900000000000000".to_owned(),
         }];
         all.push(Request::Run { setup: one });
-        all.push(Request::State { cycle: 40 });
+        all.push(Request::State {
+            cycle: 40,
+            context: 0,
+        });
     }
     all.push(Request::Compile { c: String::new() });
     all
@@ -390,7 +394,12 @@ fn words_of_the_simulator() -> Vec<String> {
         });
         take(&ask(&Request::Coherence { line: None })["missing"]);
     }
-    take(&ask(&Request::State { cycle: 0 })["missing"]);
+    take(
+        &ask(&Request::State {
+            cycle: 0,
+            context: 1,
+        })["missing"],
+    );
     let order = ProfileOrder {
         level: "function".to_owned(),
         profilers: Vec::new(),

@@ -96,7 +96,7 @@ impl<E: FunctionalLoop<NoProbe> + ShownEditor> Debugged for Watched<E, NoProbe> 
     }
 
     fn apply(&mut self, edit: &Edit) -> bool {
-        self.machine.edit(edit)
+        self.machine.edit(0, edit).is_ok()
     }
 
     fn engine(&self) -> Option<&DiseEngine> {
@@ -129,7 +129,7 @@ impl<E: TimedLoop<NoProbe> + ShownEditor> Debugged for EitherCore<E, NoProbe> {
     }
 
     fn apply(&mut self, edit: &Edit) -> bool {
-        self.edit(edit)
+        self.edit(0, edit).is_ok()
     }
 
     fn timing(&self) -> Option<(CoreStats, CpiStack, MemoryStats)> {

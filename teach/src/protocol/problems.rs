@@ -1,4 +1,4 @@
-//! What is wrong, in sentences that the page says in its language.
+//! Problems, in sentences that the page says in its language.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl Problem {
         }
     }
 
-    /// The same problem in a text.
+    /// Names the text that has the problem.
     #[must_use]
     pub(crate) fn at(self, place: &str) -> Problem {
         Problem {

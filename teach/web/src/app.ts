@@ -192,7 +192,7 @@ export class App {
       const view = await this.api.ask("cycle", { ask: "cycle", cycle, context });
       if (number !== this.looks) return;
       this.cycleView = view;
-      const asked = this.api.ask("state", { ask: "state", cycle });
+      const asked = this.api.ask("state", { ask: "state", cycle, context });
       this.tell("cycle");
       const state = await asked;
       if (number !== this.looks) return;

@@ -2,7 +2,7 @@
 
 import type { App } from "./app";
 import { grouped, h } from "./dom";
-import { pieces, t } from "./language";
+import { nameOf, pieces, t } from "./language";
 import type { Edit } from "./types";
 
 /** The bytes of a number as it is written, `-5`, `0x1f` or `12`, the lowest first; why it has none otherwise. */
@@ -26,12 +26,15 @@ export function edit(app: App, place: string, text: string, size: number): strin
   if ("why" in found) return found.why;
   const { stateView } = app;
   if (!stateView) return t("The registers of this cycle have not arrived yet.");
-  const { setup } = app.linked;
-  const one: Edit = { instructions: stateView.instructions, place, bytes: found.bytes };
-  setup.edits = [...setup.edits.filter((other) => other.instructions !== one.instructions || other.place !== place), one];
+  const { setup, context } = app.linked;
+  const one: Edit = { instructions: stateView.instructions, context, place, bytes: found.bytes };
+  setup.edits = [...setup.edits.filter((other) => other.instructions !== one.instructions || !isOf(other, place, context)), one];
   again(app);
   return undefined;
 }
+
+/** Whether an edit is one of this place. Threads have registers of their own, and share memory. An old link names no context. */
+const isOf = (edit: Edit, place: string, context: number): boolean => edit.place === place && ((edit.context ?? 0) === context || place.startsWith("0x"));
 
 function again(app: App): void {
   app.tell("setup");
@@ -40,7 +43,7 @@ function again(app: App): void {
 
 /** The cycle of the last edit of a place up to the cycle that is looked at. */
 export function editedAt(app: App, place: string): number | undefined {
-  const cycles = app.linked.setup.edits.map((one, at) => (one.place === place ? app.summary?.edited[at] : undefined));
+  const cycles = app.linked.setup.edits.map((one, at) => (isOf(one, place, app.linked.context) ? app.summary?.edited[at] : undefined));
   const before = cycles.filter((cycle) => typeof cycle === "number" && cycle <= app.linked.cycle) as number[];
   return before.length > 0 ? Math.max(...before) : undefined;
 }
@@ -49,6 +52,7 @@ export function editedAt(app: App, place: string): number | undefined {
 export function editList(app: App): HTMLElement | null {
   const { edits } = app.linked.setup;
   if (edits.length === 0) return null;
+  const contexts = app.summary?.contexts ?? [];
   return h(
     "ul",
     { class: "edits", "aria-label": t("Edits") },
@@ -59,6 +63,7 @@ export function editList(app: App): HTMLElement | null {
         "li",
         {},
         h("code", {}, what),
+        contexts.length > 1 ? ` (${nameOf(contexts[one.context ?? 0]!)})` : "",
         cycle === null
           ? ` ${t(app.summary ? "behind {n} instructions, which the run does not reach" : "behind {n} instructions", { n: grouped(one.instructions) })} `
           : [" ", pieces("in {cycle}", { cycle: h("button", { type: "button", class: "link", onclick: () => void app.go(cycle) }, t("cycle {cycle}", { cycle: grouped(cycle) })) }), " "],

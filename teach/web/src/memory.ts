@@ -141,19 +141,19 @@ export class MemoryPanel {
   /** Reads the program's picture, or where it has none the memory that was shown. */
   private async readScreen(address: HTMLInputElement): Promise<void> {
     const { linked } = this.app;
-    const { cycle } = linked;
-    const named = await this.app.api.ask("memory", { ask: "memory", cycle, address: SCREEN, bytes: 1 }).catch(() => undefined);
+    const { cycle, context } = linked;
+    const named = await this.app.api.ask("memory", { ask: "memory", cycle, context, address: SCREEN, bytes: 1 }).catch(() => undefined);
     if (named) linked.address = address.value = SCREEN;
     await this.read(true);
   }
 
   /** Reads memory of the cycle. An error is told only if somebody asked. */
   async read(loudly: boolean): Promise<void> {
-    const { cycle, address, form } = this.app.linked;
+    const { cycle, context, address, form } = this.app.linked;
     try {
-      const { bytes, address: first } = await this.app.api.ask("memory", { ask: "memory", cycle, address, bytes: BYTES[form] });
+      const { bytes, address: first } = await this.app.api.ask("memory", { ask: "memory", cycle, context, address, bytes: BYTES[form] });
       const now = this.app.linked;
-      if (cycle !== now.cycle || address !== now.address || form !== now.form) return;
+      if (cycle !== now.cycle || context !== now.context || address !== now.address || form !== now.form) return;
       if (loudly || this.before.length === 0) this.before = bytes;
       else if (cycle !== this.bytesOf) this.before = this.bytes;
       this.bytes = bytes;

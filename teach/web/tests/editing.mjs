@@ -192,16 +192,56 @@ export const editing = {
       await idle(page);
       assert.match(await app(page, "app.summary.said"), said);
     }
-    // A machine with several contexts refuses, and the edit can be taken back there.
+    // A context that the machine does not have refuses, and the edit can be taken back there.
     await page.evaluate(() => {
-      window.hps.app.linked.setup.edits = [{ instructions: 4, place: "a0", bytes: "0100000000000000" }];
-      window.hps.app.linked.setup.machine = "cmp-4";
+      window.hps.app.linked.setup.edits = [{ instructions: 4, context: 1, place: "a0", bytes: "0100000000000000" }];
       return window.hps.app.run();
     });
-    await page.locator(".problem", { hasText: "machines with one context" }).waitFor();
+    await page.locator(".problem", { hasText: "the machine has no context 1" }).waitFor();
     await page.getByRole("button", { name: /^Take back/ }).click();
     await idle(page);
     assert.equal(await page.locator(".problem p").count(), 0);
+    await page.context().close();
+  },
+
+  "threads have registers of their own, which are edited": async () => {
+    const page = await open();
+    await ready(page);
+    await page.getByLabel("Program", { exact: true }).selectOption({ label: "example: two threads" });
+    for (const [machine, name] of [["smt-2", "context 1"], ["cmp-4", "core 1"]]) {
+      await page.getByLabel("Machine", { exact: true }).selectOption(machine);
+      await page.waitForFunction((machine) => window.hps.app.summary?.machine === machine, machine);
+      await idle(page);
+      await page.evaluate(() => window.hps.app.go(Math.floor(window.hps.app.summary.cycles / 2)));
+      await page.getByRole("tab", { name: "Registers" }).click();
+      const values = () => app(page, "Object.fromEntries(app.stateView.registers.map((one) => [one.name, Number(one.value)]))");
+      const first = await values();
+      await page.getByLabel("Hardware context of the blocks").selectOption({ label: name });
+      await idle(page);
+      const second = await values();
+      // Each counts in a line of its own.
+      assert.equal(second.a1 - first.a1, 128);
+      await page.locator(".registers .cell[aria-label^='t0:']").dblclick();
+      await page.locator("input.edit").fill("9");
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(() => window.hps.app.linked.setup.edits.length === 1);
+      await idle(page);
+      assert.equal((await values()).t0, 9);
+      await page.locator(".edits", { hasText: `t0 = 0x9 (${name}) in cycle` }).waitFor();
+      await looksGood(page, `edits-${machine}`, ".registers small");
+      await page.getByRole("tab", { name: "Memory" }).click();
+      await page.getByLabel("Address or symbol").fill("second_count");
+      await page.getByLabel("Address or symbol").press("Enter");
+      await page.getByLabel("as", { exact: true }).selectOption("doublewords");
+      await page.evaluate(() => window.hps.app.go(window.hps.app.summary.cycles));
+      await page.getByLabel("Hardware context of the blocks").selectOption("0");
+      await idle(page);
+      const left = second.t0;
+      await page.locator(`.memory .cell[aria-label$=': ${400 - left + 9}. Edit']`).first().waitFor();
+      await page.getByRole("button", { name: /^Take back/ }).click();
+      await page.waitForFunction(() => window.hps.app.linked.setup.edits.length === 0);
+      await idle(page);
+    }
     await page.context().close();
   },
 

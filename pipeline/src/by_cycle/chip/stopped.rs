@@ -1,8 +1,9 @@
-//! A chip of one context behind a commit, as a debugger shows it: committed state, and what is in flight.
+//! A chip behind a commit, as a debugger shows and changes it: committed state, and what is in flight.
 
 use hps_isa::editor::DecodeEditor;
 use hps_isa::hart::Hart;
 use hps_isa::ids::DisePc;
+use hps_system::process::Process;
 
 use super::super::uop::flag;
 use super::super::{Context, Processor};
@@ -10,11 +11,51 @@ use super::Chip;
 use crate::model::{Flight, InFlight, PipelineProbe, UNKNOWN};
 
 impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
-    /// Registers behind the last committed instruction of the first context, with the address of the next one. Unlike
-    /// [`drain_to_boundary`](Self::drain_to_boundary) this takes nothing back.
+    /// Registers behind the last committed instruction of a context, with the address of the next one. Unlike
+    /// [`drain_to_boundary`](Self::drain_to_boundary) this takes nothing back. `None` if no thread is there.
     #[must_use]
-    pub fn committed_hart(&self) -> Hart {
-        self.first().context.committed_hart()
+    pub fn committed_hart(&self, processor: usize) -> Option<Hart> {
+        let context = &self.processors.get(processor)?.context;
+        (!context.rests).then(|| context.committed_hart())
+    }
+
+    /// Looks at the process of a context's thread, or changes it: its memory is that of this process. `None` if no thread is
+    /// there.
+    pub fn with_process<R>(
+        &mut self,
+        processor: usize,
+        look: impl FnOnce(&mut Process) -> R,
+    ) -> Option<R> {
+        if self.processors.get(processor)?.context.rests {
+            return None;
+        }
+        self.lend_to(processor);
+        let result = look(&mut self.processors[processor].context.process);
+        self.end_turns();
+        Some(result)
+    }
+
+    /// [`drain_to_boundary`](Self::drain_to_boundary) of any context. Nothing is done where nothing is in flight.
+    pub fn drain_context(&mut self, processor: usize) {
+        let now = self.processors.iter().map(|one| one.resources.now).max();
+        if self.processors.len() == 1 {
+            return self.drain_to_boundary();
+        }
+        if self.processors[processor].context.has_nothing_in_flight() {
+            return;
+        }
+        self.lend_to(processor);
+        self.lend_core_to(processor);
+        let one = &mut self.processors[processor];
+        if one.resources.paused {
+            // The run has ended in the middle of this context's cycle.
+            one.context.drain_to_boundary(&mut one.resources);
+        } else {
+            one.skip_to(now.unwrap_or(0).min(one.next_cycle - 1));
+            one.context.empty_between_cycles(&mut one.resources);
+            one.next_cycle = one.next_cycle.min(one.resources.now + 1);
+        }
+        self.end_turns();
     }
 
     /// The place of the instruction that commits next, as far as that is known.
@@ -64,6 +105,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    fn has_nothing_in_flight(&self) -> bool {
+        let mut front = self.front.all_decoded().chain(self.front.all_fetched());
+        self.rob.is_empty() && self.expansion.is_none() && front.next().is_none()
+    }
+
     fn committed_hart(&self) -> Hart {
         let mut hart = self.process.thread.hart.clone();
         for position in (self.rob.head..self.rob.tail).rev() {
