@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Proves on another machine that SHIM's crates and its C sources are sound for aarch64:
 #
-#   - clippy of hps-shim and hps-shim-tags, tests included, without a warning, and of hps-shim for riscv64;
+#   - clippy of hps-shim and hps-shim-tags, tests included, without a warning;
 #   - the header and the tag library compiled by the cross compiler, warnings being errors;
 #   - the header's layout, printed by an aarch64 program, is the host's, and the header's scenario runs.
 #
-# With --tests the crates' unit tests run too, under QEMU's user mode. It has no perf events and no
+# With --tests clippy sees hps-shim for riscv64, too, and the crates' unit tests run, under QEMU's user mode. It has no perf events and no
 # processors of its own: what needs them says so in the tests' output.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,18 +21,17 @@ need() { # COMMAND PACKAGES
 }
 need $cc "gcc-aarch64-linux-gnu and libc6-dev-arm64-cross"
 need "${qemu[0]}" qemu-user
-for rust in $target riscv64gc-unknown-linux-gnu; do
-    rustc --print target-libdir --target $rust | xargs test -d || {
-        echo "error: Rust's library for $rust is missing; run: rustup target add $rust" >&2
+needs_rust() { # TARGET
+    rustc --print target-libdir --target "$1" | xargs test -d || {
+        echo "error: Rust's library for $1 is missing; run: rustup target add $1" >&2
         exit 1
     }
-done
+}
+needs_rust $target
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$cc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="${qemu[*]}"
 cargo clippy --quiet --locked --target $target -p hps-shim -p hps-shim-tags --all-targets -- -D warnings
-# riscv64: the library and the tests of its counters.
-cargo clippy --quiet --locked --target riscv64gc-unknown-linux-gnu -p hps-shim --lib --test emulated -- -D warnings
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -56,6 +55,9 @@ $cc -std=c11 "${strict[@]}" -o "$work/writer" $writers/writer.c $writers/second_
 HPS_SHIM_REGION=self "${qemu[@]}" "$work/writer"
 
 if [ "${1:-}" = --tests ]; then
+    needs_rust riscv64gc-unknown-linux-gnu
+    # The library and the tests of its counters.
+    cargo clippy --quiet --locked --target riscv64gc-unknown-linux-gnu -p hps-shim --lib --test emulated -- -D warnings
     cargo test --locked --target $target -p hps-shim -p hps-shim-tags --lib -- --nocapture
 fi
 echo "aarch64: the crates and C sources of SHIM compile without a warning; layout and scenario are the host's"

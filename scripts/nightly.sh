@@ -21,6 +21,8 @@ part "threaded programs" scripts/threaded-programs.sh "$hps"
 part "readers of exports" scripts/check-formats.sh "$hps"
 part "checkpoints of all guest programs" scripts/check-checkpoints.sh "$hps"
 part "host instructions" "$hps" dev bench --counts --compare workloads/host-instructions.json
+part "SHIM on aarch64 and riscv64" scripts/check-aarch64.sh --tests
+part "the simulator in browsers" scripts/check-wasm.sh
 part "the book" scripts/build-book.sh
 if command -v chromium >/dev/null; then
     part "the page in browsers" scripts/test-teach-page.sh "$hps"

@@ -336,6 +336,7 @@ fn two_threads_count_with_their_tags() {
     let said = finding(&machine, "SHIM: IPC");
     eprintln!("{}", said.detail);
     assert!(said.available && said.detail.contains("with each tag"));
+    assert!(said.detail.contains("two counters are read in "));
     let mut request = counting(&["instructions:u", "cycles"]);
     request.plan.may_interrupt = false;
     request.plan.pace = Pace::Sleep(2_000_000);
