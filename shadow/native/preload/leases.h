@@ -23,7 +23,7 @@ static struct slot *slot_at(unsigned i) {
 }
 
 /* A supervisor that is silent for longer is gone, in nanoseconds. */
-#define LONGEST_SILENCE INT64_C(2000000000)
+#define LONGEST_SILENCE INT64_C(5000000000)
 
 /* Whether nobody reads any more what shadows write. */
 static int supervisor_is_gone(void) {

@@ -297,7 +297,8 @@ impl Session {
             ),
             () => format!(
                 "the program took {} of processor time, and not one signal of the monitor arrived: the program \
-                 handles SIGURG itself, as Go's runtime does, or blocks it; --full does without",
+                 handles SIGURG itself or blocks it; --full does without, and so does `hps shadow attach` once it \
+                 handles it",
                 milliseconds(self.cpu)
             ),
         };
@@ -331,21 +332,7 @@ impl Request<'_> {
     /// # Errors
     /// [`SessionError`] if the program cannot be started, or the library did not run in it.
     pub fn run(&self, library: &Path) -> Result<Session, SessionError> {
-        let form = self
-            .command
-            .first()
-            .map_or(Form::Dynamic, |program| Form::of(program));
-        let form_in_words = match form {
-            Form::Dynamic => "",
-            Form::Static => "linked statically",
-            Form::Go => "a Go program",
-        };
-        if form != Form::Dynamic && self.mode != Mode::Sample {
-            return Err(SessionError::NotWhole {
-                program: self.program(),
-                form: form_in_words,
-            });
-        }
+        let form = self.form(self.mode != Mode::Sample)?;
         let region = Region::create()?;
         self.fill(&region, false);
         let _interrupts = IgnoreInterrupt::new();
@@ -359,7 +346,7 @@ impl Request<'_> {
             Form::Static => on_a_thread(|| self.start_injected(library, &region))?,
             Form::Go => start(&self.command, With::Nothing, self.is_quiet)?,
         };
-        let session = self.follow(&region, true, began, || {
+        self.follow(&region, true, began, || {
             let process = child.id() as i32;
             let why_not = match form {
                 Form::Go => inject_behind_runtime(process, library, &region).err(),
@@ -372,13 +359,12 @@ impl Request<'_> {
                     Some(why) => SessionError::NotInjected { process, why },
                     None => SessionError::NotLoaded {
                         program: self.program(),
-                        status: crate::start::ended(ended.0).0,
+                        status: Ended::from(ended).status,
                     },
                 });
             }
             Ok(ended.into())
-        })?;
-        Ok(session)
+        })
     }
 
     /// Profiles a running process of the same user, until it ends, `limit` has passed, or `stop` is set. The process goes
@@ -421,14 +407,17 @@ impl Request<'_> {
             let mut cpu = Duration::ZERO;
             let status = loop {
                 show_life();
-                if ends
-                    .as_ref()
-                    .is_none_or(|ends| has_ended_within(ends, SIGN_OF_LIFE))
-                {
-                    break "it ended meanwhile";
-                }
-                if !injected.is_there() {
-                    break "it executed another program meanwhile";
+                let has_ended = |within| {
+                    let ends = ends.as_ref();
+                    ends.is_none_or(|ends| has_ended_within(ends, within))
+                };
+                // A process loses its memory before it has ended.
+                match (has_ended(SIGN_OF_LIFE), injected.is_there()) {
+                    (false, true) => {}
+                    (false, false) if !has_ended(LONGEST_END) => {
+                        break "it executed another program meanwhile";
+                    }
+                    _ => break "it ended meanwhile",
                 }
                 cpu = processor_time(process).saturating_sub(time_before);
                 if header.closing.load(Ordering::Relaxed) != 0 {
@@ -450,6 +439,24 @@ impl Request<'_> {
                 code: 0,
                 cpu,
             })
+        })
+    }
+
+    /// How the library comes into the program.
+    ///
+    /// # Errors
+    /// [`SessionError::NotWhole`] if the whole run is wanted, of a program that is not linked dynamically.
+    pub fn form(&self, wants_whole: bool) -> Result<Form, SessionError> {
+        let program = self.command.first();
+        let form = program.map_or(Form::Dynamic, |program| Form::of(program));
+        let in_words = match form {
+            Form::Static if wants_whole => "linked statically",
+            Form::Go if wants_whole => "a Go program",
+            _ => return Ok(form),
+        };
+        Err(SessionError::NotWhole {
+            program: self.program(),
+            form: in_words,
         })
     }
 
@@ -580,6 +587,8 @@ impl Request<'_> {
 
 /// How often an attached supervisor shows that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(50);
+/// How long a process may take to end once its memory is gone.
+const LONGEST_END: Duration = Duration::from_secs(2);
 /// The monitor's signal, in sets of signals.
 const SIGNAL_BIT: u64 = 1 << (libc::SIGURG - 1);
 
@@ -756,6 +765,6 @@ mod tests {
         assert!(why(refused, 4).contains("ulimit -u"));
         assert!(why(unwanted, 4).contains("--load"));
         assert!(why(Monitor::default(), 95).contains("comes after 95.0 ms"));
-        assert!(why(Monitor::default(), 4).contains("Go's runtime"));
+        assert!(why(Monitor::default(), 4).contains("handles SIGURG itself"));
     }
 }
