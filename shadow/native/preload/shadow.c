@@ -5,8 +5,10 @@
  *
  * A shadow is a sibling of the program (CLONE_PARENT): the supervisor's child. So the program never hears of it, and the
  * kernel ends it with the supervisor. If the supervisor is not the program's parent, a shadow is an orphan, which the
- * program's init adopts, and ends once the supervisor shows no sign of life. With mode FULL the program itself runs as copies from its first constructor on and
- * makes its calls; with END_TO_END it also forks a shadow wherever a sample ends.
+ * system's init adopts, and ends once the supervisor shows no sign of life.
+ *
+ * With mode FULL the program itself runs as copies from its first constructor on and makes its calls; with END_TO_END it
+ * also forks a shadow wherever a sample ends.
  *
  * No C library, no vector registers: what a shadow runs may be in the middle of either. */
 #include "memory.h"
@@ -239,8 +241,8 @@ static void restart_call(struct context *frame) {
 
 static void begin_full(struct context *frame);
 
-/* The action for SIGNAL: calls `on_signal`, and then the program's own handler, if that returns one, as the kernel would
- * call it: nothing of this library is left on the stack. */
+/* The action for SIGNAL: calls `on_signal`, and then the program's own handler, if that returns one, as the kernel
+ * would call it: nothing of this library is left on the stack. */
 extern char hps_on_signal[] __attribute__((visibility("hidden")));
 __asm__(
     "hps_on_signal:\n"
@@ -627,8 +629,8 @@ __attribute__((used)) static int64_t enter(const char *path) {
   return error;
 }
 
-/* It uses a stack of its own, and ends with a system call that no kernel knows and the tracer sees, whose argument is the
- * result. */
+/* Uses a stack of its own, and ends with a system call that no kernel knows and the tracer sees, whose argument is the
+ * result of `enter`. */
 __asm__(
     ".globl hps_shadow_enter\n"
     "hps_shadow_enter:\n"

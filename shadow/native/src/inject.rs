@@ -43,8 +43,8 @@ impl Injected {
         Injected::inject(process, stopped, library, region)
     }
 
-    /// Puts the library into a child of the calling thread that has called [`crate::trace::trace_me`] and now executes its
-    /// program.
+    /// Puts the library into a child of the calling thread that has called [`crate::trace::trace_me`] and now executes
+    /// its program.
     ///
     /// # Errors
     /// The reason and the remedy, in words.
@@ -123,8 +123,8 @@ impl Injected {
         }
     }
 
-    /// Whether the process still has the memory into which the library was put: it has neither ended nor executed another
-    /// program.
+    /// Whether the process still has the memory into which the library was put: it has neither ended nor executed
+    /// another program.
     pub fn is_there(&self) -> bool {
         let mut magic = [0; 4];
         let read = self.memory.read_exact_at(&mut magic, self.base);
@@ -376,8 +376,8 @@ fn not_permitted(own: u32, user: Option<u32>, scope: Option<u32>) -> String {
         (_, Some(3)) => "/proc/sys/kernel/yama/ptrace_scope is 3, which forbids to trace until the next boot: start it \
                          by `hps shadow run`, if it is dynamically linked"
             .to_owned(),
-        _ => "the kernel does not permit to trace it (it has capabilities, or this container forbids ptrace): run hps as \
-              root, and the container with --cap-add SYS_PTRACE"
+        _ => "the kernel does not permit to trace it (it has capabilities, or this container forbids ptrace): run hps \
+              as root, and the container with --cap-add SYS_PTRACE"
             .to_owned(),
     }
 }

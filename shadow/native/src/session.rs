@@ -261,8 +261,8 @@ pub enum SessionError {
     },
     /// The whole run of a program into which nothing can be preloaded.
     #[error(
-        "{program} is {form}, of which shadows see samples alone: the whole run (--full, --end-to-end, --perfect) needs \
-         a dynamically linked program whose loader preloads a library"
+        "{program} is {form}, of which shadows see samples alone: the whole run (--full, --end-to-end, --perfect) \
+         needs a dynamically linked program whose loader preloads a library"
     )]
     NotWhole {
         /// The program.
@@ -367,10 +367,11 @@ impl Request<'_> {
         })
     }
 
-    /// Profiles a running process of the same user, until it ends, `limit` has passed, or `stop` is set. The process goes
-    /// on as before then; its command and output in the request have no meaning.
+    /// Profiles a running process of the same user, until it ends, `limit` has passed, or `stop` is set. The process
+    /// goes on as before then; its command and output in the request have no meaning.
     ///
-    /// Shadows are orphans, which end with the process, at the end of the session, or seconds after this process has ended.
+    /// Shadows are orphans, which end with the process, at the end of the session, or seconds after this process has
+    /// ended.
     ///
     /// # Errors
     /// [`SessionError::NotInjected`] with the reason; the process goes on as before.

@@ -1,6 +1,7 @@
 //! A thread that is stopped by `ptrace`, and runs system calls and functions for the tracer.
 //!
-//! Whatever thread of this process stops a thread has to make all calls for it, and lets it go at the latest when it ends.
+//! The thread of this process that stops another one has to make all calls for it, and lets it go at its end at the
+//! latest.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -52,7 +53,8 @@ impl Stopped {
     /// Stops a thread of a process.
     ///
     /// # Errors
-    /// `PermissionDenied` if the process may not be traced, `TimedOut` if the thread does not stop, `ESRCH` if it has ended.
+    /// `PermissionDenied` if the process may not be traced, `TimedOut` if the thread does not stop, `ESRCH` if it has
+    /// ended.
     pub fn seize(process: i32, thread: i32) -> io::Result<Stopped> {
         let options = libc::PTRACE_O_TRACESYSGOOD as usize;
         // SAFETY: no memory is involved.

@@ -117,8 +117,8 @@ fn attach(bench: &Bench, process: i32, milliseconds: u64) -> Result<Session, Str
         .map_err(|error| error.to_string())
 }
 
-/// Attaches to a guest until shadows have seen some turns. The library leaves each time, so that there is room for it the
-/// next time. `hot` has nine tenths of the instructions of `hot` and `cold`, as the guest's source says.
+/// Attaches to a guest until shadows have seen some turns. The library leaves each time, so that there is room for it
+/// the next time. `hot` has nine tenths of the instructions of `hot` and `cold`, as the guest's source says.
 fn is_profiled(bench: &Bench, guest: &Guest) {
     let mut functions = BTreeMap::new();
     let mut shadows = 0;

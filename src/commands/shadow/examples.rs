@@ -3,8 +3,8 @@
 /// Examples of `hps shadow`.
 pub const SHADOW: &str = "\
 A monitor forks shadows of the program: copies that run instrumented for a sample of instructions, on
-processors of their own. `run` and `attach` fork real ones of a native program (x86-64 Linux); in the lab, forks, page faults and
-signals are charged to the program with measured values.
+processors of their own. `run` and `attach` fork real ones of a native program (x86-64 Linux); in the lab,
+forks, page faults and signals are charged to the program with measured values.
 
 Examples:
   hps shadow run --perfect gzip -c data
