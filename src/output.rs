@@ -329,7 +329,7 @@ mod tests {
     ];
 
     /// For commands with outputs, words that they need beside these.
-    const WORDS: [(&str, &[&str]); 35] = [
+    const WORDS: [(&str, &[&str]); 36] = [
         ("sweep", &[]),
         ("reproduce", &["hps-2005"]),
         ("cluster merge", &["", "from"]),
@@ -349,6 +349,7 @@ mod tests {
         ("validate", &[]),
         ("shadow simulate", &["bwt"]),
         ("shadow run", &["./a.out"]),
+        ("shadow attach", &["1"]),
         ("shim run", &["--ring", "64", "--", "./a.out"]),
         ("shim attach", &["--ring", "64", "1"]),
         ("shim simulate", &["bwt"]),

@@ -244,7 +244,8 @@ fn what_cannot_be_profiled_is_refused_in_one_line() {
             &[other.as_str()][..],
             "hps shadow simulate profiles it in the simulator",
         ),
-        (&[&alone], "linked statically"),
+        (&["--full", &alone], "linked statically"),
+        (&["--perfect", &alone], "linked statically"),
         (&[&privileged], "set-uid"),
         (&["/nowhere/at-all"], "/nowhere/at-all"),
         (&["--load", "0", &program], "--load 0"),
@@ -260,6 +261,29 @@ fn what_cannot_be_profiled_is_refused_in_one_line() {
     }
     let run = hps.run(&["shadow", "run", "--full", "--end-to-end", &program]);
     assert_eq!(run.code, 2, "{}", run.stderr);
+}
+
+#[test]
+fn a_running_process_is_attached_and_goes_on() {
+    let hps = Hps::new();
+    let program = compiled(&hps, "forever", FOREVER, &["-static"]);
+    let file = hps.path("result.json");
+    let mut process = Command::new(&program).spawn().expect("it runs");
+    let attach = ["shadow", "attach", "--seconds", "2", "--length", "100000"];
+    let number = process.id().to_string();
+    let run = hps.run(&[&attach[..], &[&format!("--json={file}"), &number]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let said = format!("process {number} was attached for");
+    assert!(run.stderr.contains(&said), "{}", run.stderr);
+    let result = json(&file);
+    assert_eq!(result["ended"], "it goes on");
+    assert_eq!(result["command"][0], program.as_str());
+    assert_eq!(process.try_wait().expect("it is ours"), None);
+    process.kill().expect("it runs");
+    process.wait().expect("it is ours");
+    let run = hps.run(&["shadow", "attach", &number]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("no such process"), "{}", run.stderr);
 }
 
 /// Processes that execute a program.

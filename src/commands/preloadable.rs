@@ -19,8 +19,8 @@ pub struct Wanting {
     pub name: &'static str,
     /// The command that does the same work in the simulator.
     pub simulated: &'static str,
-    /// Advice for a program that is linked statically.
-    pub otherwise: &'static str,
+    /// Advice for a program that is linked statically; `None` if the command needs no preloading there.
+    pub otherwise: Option<&'static str>,
     /// True for a command that runs on x86-64 alone.
     pub is_x86: bool,
 }
@@ -74,7 +74,7 @@ pub fn check(program: &OsStr, wanting: &Wanting) -> anyhow::Result<()> {
              takes the bits away"
         );
     }
-    if !has_interpreter(&head).unwrap_or(true) {
+    if let (Some(otherwise), Some(false)) = (otherwise, has_interpreter(&head)) {
         bail!(
             "{name}: {shown} is linked statically, and nothing can be preloaded into it: {otherwise}"
         );
@@ -145,7 +145,7 @@ mod tests {
         let wanting = Wanting {
             name: "a test",
             simulated: "nothing does",
-            otherwise: "",
+            otherwise: Some(""),
             is_x86: false,
         };
         assert!(check(own.as_os_str(), &wanting).is_ok());

@@ -29,6 +29,7 @@
 #define NR_vfork 58
 #define NR_execve 59
 #define NR_exit 60
+#define NR_wait4 61
 #define NR_fcntl 72
 #define NR_getppid 110
 #define NR_arch_prctl 158
@@ -53,8 +54,14 @@
 
 #define EINTR 4
 #define EBADF 9
+#define ENOMEM 12
+#define ECHILD 10
+#define EBUSY 16
+#define EINVAL 22
 #define ENOTTY 25
 #define ENOSYS 38
+#define EPROTO 71
+#define ETIME 62
 
 static inline int64_t kernel6(int64_t nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
                               uint64_t f) {
@@ -82,6 +89,8 @@ struct action_of_signal {
 #define SA_RESTORER UINT64_C(0x04000000)
 #define SA_ONSTACK UINT64_C(0x08000000)
 #define SA_RESTART UINT64_C(0x10000000)
+#define SA_NODEFER UINT64_C(0x40000000)
+#define SA_RESETHAND UINT64_C(0x80000000)
 
 /* ucontext_t: flags, link, stack, then the registers in the kernel's order. */
 enum { U_R8, U_R9, U_R10, U_R11, U_R12, U_R13, U_R14, U_R15, U_RDI, U_RSI, U_RBP, U_RBX, U_RDX, U_RAX,

@@ -96,7 +96,7 @@ struct header {
   uint32_t mode;
   int32_t supervisor;
   int32_t pid; /* of the program, once it has begun */
-  uint32_t closing;
+  uint32_t closing; /* no shadow may begin any more; the program says so when it ends the monitor */
   uint64_t sample;
   uint64_t period_ns;
   uint64_t load_millionths;
@@ -112,7 +112,8 @@ struct header {
   uint64_t most_overhead_millionths; /* of the program's processor time that monitor and forks may take; 0: no limit */
   uint64_t spared; /* forks that this limit prevented */
   uint32_t takes_leases; /* the program does: shadows open no files */
-  uint32_t pad;
+  uint32_t is_attached; /* the supervisor is not the program's parent */
+  uint64_t alive_ns; /* when the supervisor last showed that it lives; only if it is not the parent */
   uint8_t policy[CALLS][DESCRIPTORS][2];
   uint8_t guard[CALLS];
   uint8_t descriptor[CALLS]; /* argument that is a descriptor, from 1 on; 0 for none */

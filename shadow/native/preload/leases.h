@@ -22,6 +22,16 @@ static struct slot *slot_at(unsigned i) {
   return (struct slot *)((uint8_t *)region + HEADER_BYTES + i * SLOT_BYTES);
 }
 
+/* A supervisor that is silent for longer is gone, in nanoseconds. */
+#define LONGEST_SILENCE INT64_C(5000000000)
+
+/* Whether nobody reads any more what shadows write. */
+static int supervisor_is_gone(void) {
+  if (region->is_attached)
+    return (int64_t)(now_ns() - __atomic_load_n(&region->alive_ns, __ATOMIC_RELAXED)) > LONGEST_SILENCE;
+  return kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor;
+}
+
 /* Whether somebody holds a lease on a file. */
 static int are_leases_held(void) {
   char text[1024];
@@ -59,7 +69,7 @@ static void end_readers(void) {
       uint32_t state = __atomic_load_n(&reader->state, __ATOMIC_ACQUIRE);
       if (state == FREE || state == STARTING || !__atomic_load_n(&reader->opens_files, __ATOMIC_SEQ_CST) ||
           __atomic_load_n(&reader->sequence, __ATOMIC_ACQUIRE) != sequence ||
-          kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor)
+          supervisor_is_gone())
         break;
       if (tries == 0) end_process(pid);
       kernel(NR_nanosleep, pause, 0, 0, 0);

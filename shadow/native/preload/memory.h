@@ -98,7 +98,7 @@ static void take_line(const char *line, int collects) {
     while (*path && *path != ' ') path++;
     while (*path == ' ') path++;
   }
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < AREAS; i++)
     if (r.start == (uint64_t)areas[i].begin) return;
   if (r.start >= (uint64_t)region && r.end <= (uint64_t)region + REGION_BYTES) return;
   if (rights[0] == 'r' && rights[2] == 'x' && executables < MOST_RANGES) {

@@ -15,10 +15,14 @@ static void begin_chunk(void) {
   for (;;) {
     uint32_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
     uint64_t pause[2] = {0, 50000000};
-    if (head - tail < CHUNKS) break;
-    if (__atomic_load_n(&region->closing, __ATOMIC_RELAXED) ||
-        kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor)
+    int is_full = head - tail >= CHUNKS;
+    /* An orphan looks at each chunk: nothing else ends it. */
+    if ((is_full || region->is_attached) &&
+        (__atomic_load_n(&region->closing, __ATOMIC_RELAXED) || supervisor_is_gone())) {
+      S.ring = 0;
       end_shadow(CLOSED, 0);
+    }
+    if (!is_full) break;
     kernel(NR_futex, &slot->tail, 0, tail, pause);
   }
   if (remaining != INT64_MAX) {

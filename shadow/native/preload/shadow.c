@@ -1,9 +1,14 @@
-/* The library that is preloaded into a program whose shadows are wanted: it forks them when a timer of the program's
+/* The library that is put into a program whose shadows are wanted: it forks them when a timer of the program's
  * processor time expires, and runs their code as copies (translate.h) under a policy of system calls (calls.h).
  *
+ * The loader preloads it, or a tracer injects it into a program that has no loader or runs already (src/inject.rs).
+ *
  * A shadow is a sibling of the program (CLONE_PARENT): the supervisor's child. So the program never hears of it, and the
- * kernel ends it with the supervisor. With mode FULL the program itself runs as copies from its first constructor on and
- * makes its calls; with END_TO_END it also forks a shadow wherever a sample ends.
+ * kernel ends it with the supervisor. If the supervisor is not the program's parent, a shadow is an orphan, which the
+ * system's init adopts, and ends once the supervisor shows no sign of life.
+ *
+ * With mode FULL the program itself runs as copies from its first constructor on and makes its calls; with END_TO_END it
+ * also forks a shadow wherever a sample ends.
  *
  * No C library, no vector registers: what a shadow runs may be in the middle of either. */
 #include "memory.h"
@@ -12,7 +17,9 @@
 #define VARIABLE "HPS_SHADOW_REGION="
 
 static int32_t timer_id = -1;
-static uint8_t c_stack[65536] __attribute__((aligned(64)));
+__attribute__((used)) static uint8_t c_stack[65536] __attribute__((aligned(64)));
+/* The program's own action for SIGNAL. */
+static struct action_of_signal own_action;
 
 extern char hps_restorer[] __attribute__((visibility("hidden")));
 __asm__("hps_restorer:\n  mov $15, %eax\n  syscall\n");
@@ -34,7 +41,7 @@ static void note_identity(void) {
 static void note_actions(void) {
   for (int signal = 1; signal <= 64; signal++) {
     kernel(NR_rt_sigaction, signal, 0, &actions[signal], 8);
-    if (signal == SIGNAL) actions[signal] = (struct action_of_signal){0};
+    if (signal == SIGNAL) actions[signal] = own_action;
   }
 }
 
@@ -46,8 +53,8 @@ static void become_shadow(int copies_units) {
   slot->pid = (int32_t)kernel(NR_getpid, 0, 0, 0, 0);
   __atomic_store_n(&slot->state, RUNNING, __ATOMIC_RELEASE);
   if (!leave_descriptors()) end_shadow(CALL_REFUSED, NR_close_range);
-  kernel(NR_prctl, 1, 9, 0, 0); /* ends with the supervisor */
-  if (kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor ||
+  if (!region->is_attached) kernel(NR_prctl, 1, 9, 0, 0); /* ends with the supervisor */
+  if (supervisor_is_gone() ||
       __atomic_load_n(&region->closing, __ATOMIC_SEQ_CST))
     end_shadow(CLOSED, 0);
   kernel(NR_setrlimit, 4, no_core, 0, 0);
@@ -72,7 +79,7 @@ static void prepare_state(void) {
   S.lookup = (uint64_t)hps_lookup;
   S.table = (uint64_t)table;
   S.stack = (uint64_t)(c_stack + sizeof c_stack);
-  for (int i = 0; i < 2; i++) areas[i].at = areas[i].begin;
+  for (int i = 0; i < AREAS; i++) areas[i].at = areas[i].begin;
 }
 
 /* Makes the interrupted program go on as copies when the handler returns. 0 if that cannot be. */
@@ -113,7 +120,7 @@ static void wait_until_apart(struct slot *taken, uint64_t sequence, int64_t pid)
     if (__atomic_load_n(&taken->is_apart, __ATOMIC_ACQUIRE) ||
         __atomic_load_n(&taken->state, __ATOMIC_ACQUIRE) == FREE ||
         __atomic_load_n(&taken->sequence, __ATOMIC_ACQUIRE) != sequence ||
-        kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor)
+        supervisor_is_gone())
       return;
     kernel(NR_futex, &taken->is_apart, 0, 0, pause);
   }
@@ -124,11 +131,46 @@ static void wait_until_apart(struct slot *taken, uint64_t sequence, int64_t pid)
 #define CLONE_PARENT 0x8000
 #define CLONE_UNTRACED 0x800000
 
+/* Forks as `clone` with these flags, from a process that shares the program's memory, holds the calling thread up
+ * (CLONE_VFORK), writes the number of its child and exits. Returns the number of this process; 0 in its child. */
+int64_t hps_fork_orphan(uint64_t flags, int64_t *child) __attribute__((visibility("hidden")));
+__asm__(
+    "hps_fork_orphan:\n"
+    "  mov %rdi, %r8\n"
+    "  mov %rsi, %r9\n"
+    "  mov $0x804700, %edi\n" /* CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_VFORK, CLONE_UNTRACED; no signal at its end */
+    "  xor %esi, %esi\n"
+    "  xor %edx, %edx\n"
+    "  xor %r10d, %r10d\n"
+    "  mov $56, %eax\n"
+    "  syscall\n"
+    "  test %rax, %rax\n"
+    "  jnz 1f\n"
+    "  mov %r8, %rdi\n"
+    "  mov $56, %eax\n"
+    "  syscall\n"
+    "  test %rax, %rax\n"
+    "  jz 1f\n"
+    "  mov %rax, (%r9)\n"
+    "  mov $60, %eax\n"
+    "  xor %edi, %edi\n"
+    "  syscall\n"
+    "1:\n"
+    "  ret\n");
+
+/* Forks a process that is not a child of the program's: neither `wait` nor SIGCHLD tells of it. */
+static int64_t fork_orphan(uint64_t flags) {
+  const uint64_t all_kinds = 0x40000000; /* __WALL */
+  int64_t orphan = -ECHILD, parent = hps_fork_orphan(flags, &orphan);
+  if (parent > 0) kernel(NR_wait4, parent, 0, all_kinds, 0);
+  return parent > 0 ? orphan : parent;
+}
+
 /* Forks into a slot: 0 in the shadow, whose slot it is then. The program's table of descriptors is shared until the
  * shadow leaves it, if the kernel can leave and close it in one call: no copy of a descriptor is made that another thread
  * could miss. */
 static int64_t fork_into(struct slot *taken) {
-  uint64_t before = now_ns(), sequence;
+  uint64_t before = now_ns(), sequence, flags = CLONE_UNTRACED | (can_leave_table ? CLONE_FILES : 0);
   int64_t pid;
   taken->ending = taken->detail = taken->in_call = 0;
   taken->pid = 0;
@@ -138,7 +180,7 @@ static int64_t fork_into(struct slot *taken) {
   taken->held_ns = 0;
   sequence = __atomic_add_fetch(&region->forks, 1, __ATOMIC_RELAXED);
   taken->sequence = sequence;
-  pid = kernel(NR_clone, CLONE_PARENT | CLONE_UNTRACED | (can_leave_table ? CLONE_FILES : 0), 0, 0, 0);
+  pid = region->is_attached ? fork_orphan(flags) : kernel(NR_clone, CLONE_PARENT | flags, 0, 0, 0);
   if (pid == 0) {
     slot = taken;
     forked_ns = before;
@@ -199,21 +241,71 @@ static void restart_call(struct context *frame) {
 
 static void begin_full(struct context *frame);
 
-/* The monitor. */
-static void on_signal(int signal, const int32_t *info, struct context *frame) {
-  uint64_t began = now_ns(), signals, live;
-  int is_wanted;
+/* The action for SIGNAL: calls `on_signal`, and then the program's own handler, if that returns one, as the kernel
+ * would call it: nothing of this library is left on the stack. */
+extern char hps_on_signal[] __attribute__((visibility("hidden")));
+__asm__(
+    "hps_on_signal:\n"
+    "  push %rdi\n"
+    "  push %rsi\n"
+    "  push %rdx\n"
+    "  call on_signal\n"
+    "  pop %rdx\n"
+    "  pop %rsi\n"
+    "  pop %rdi\n"
+    "  mov %rax, %r11\n"
+    "  xor %eax, %eax\n"
+    "  test %r11, %r11\n"
+    "  jz 1f\n"
+    "  jmp *%r11\n"
+    "1:\n"
+    "  ret\n");
+
+/* The program's own handler for a signal that the monitor did not send, with the mask and the way back that the program
+ * asked for; NULL if it has none. */
+static void *own_handler(struct context *frame) {
+  void *handler = (void *)own_action.handler;
+  uint64_t mask = frame->mask | own_action.mask;
+  if (own_action.handler <= 1) return 0;
+  if (!(own_action.flags & SA_NODEFER)) mask |= UINT64_C(1) << (SIGNAL - 1);
+  if (own_action.flags & SA_RESETHAND) own_action.handler = 0;
+  ((uint64_t *)frame)[-1] = own_action.restorer;
+  kernel(NR_rt_sigprocmask, 2, &mask, 0, 8);
+  return handler;
+}
+
+/* Ends the monitor, in the program. */
+static void end_monitor(void) {
+  int32_t timer = __atomic_exchange_n(&timer_id, -1, __ATOMIC_RELAXED);
+  struct action_of_signal action = {0};
+  if (timer >= 0) kernel(NR_timer_delete, timer, 0, 0, 0);
+  kernel(NR_rt_sigaction, SIGNAL, 0, &action, 8);
+  if (action.handler == (uint64_t)hps_on_signal) kernel(NR_rt_sigaction, SIGNAL, &own_action, 0, 8);
+  __atomic_store_n(&region->closing, 1, __ATOMIC_SEQ_CST);
+}
+
+static void monitor(struct context *frame);
+
+__attribute__((used)) static void *on_signal(int signal, const int32_t *info, struct context *frame) {
   (void)signal;
-  if (kernel(NR_getpid, 0, 0, 0, 0) != region->pid) return;
+  if (kernel(NR_getpid, 0, 0, 0, 0) != region->pid) return own_handler(frame);
   if (region->mode != SAMPLE) {
     begin_full(frame);
-    return;
+    return 0;
   }
-  if (info[2] != -2 /* SI_TIMER */) return;
-  if (kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor || region->closing) {
-    kernel(NR_timer_delete, timer_id, 0, 0, 0);
-    return;
-  }
+  if (info[2] != -2 /* SI_TIMER */ || *(const uint64_t *)(info + 6) != (uint64_t)&timer_id)
+    return own_handler(frame);
+  if (region->closing || supervisor_is_gone())
+    end_monitor();
+  else
+    monitor(frame);
+  return 0;
+}
+
+/* Takes one signal of the timer. */
+static void monitor(struct context *frame) {
+  uint64_t began = now_ns(), signals, live;
+  int is_wanted;
   restart_call(frame);
   signals = __atomic_add_fetch(&region->signals, 1, __ATOMIC_RELAXED);
   live = __atomic_add_fetch(&region->live, live_shadows(), __ATOMIC_RELAXED);
@@ -253,7 +345,7 @@ static void fork_stretch(void) {
   uint32_t last, in_call;
   const uint64_t pause[2] = {0, 100000};
   while (!(taken = take_slot())) {
-    if (kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor) return;
+    if (supervisor_is_gone()) return;
     kernel(NR_nanosleep, pause, 0, 0, 0);
   }
   note_descriptors();
@@ -441,53 +533,111 @@ static uint8_t *find_room(uint64_t near) {
   return 0;
 }
 
-/* Maps the region where addresses are multiples of a chunk. */
-static struct header *map_region(const char *path) {
-  int64_t fd = kernel(NR_open, path, 2 | 02000000, 0, 0), got;
-  uint64_t at;
-  if (fd < 0) return 0;
-  at = (uint64_t)map_memory(0, REGION_BYTES + CHUNK_BYTES, 0, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE);
-  if (!at) return 0;
-  at = (at + CHUNK_BYTES - 1) & ~(uint64_t)(CHUNK_BYTES - 1);
-  got = kernel6(NR_mmap, at, REGION_BYTES, PROT_RW, 0x11 /* shared, fixed */, (uint64_t)fd, 0);
+/* Where the region is, with what aligns it. */
+static void *reserved;
+
+/* Maps the region where addresses are multiples of a chunk; 0, or an error. */
+static int64_t map_region(const char *path) {
+  int64_t fd = kernel(NR_open, path, 2 | 02000000, 0, 0), got = -ENOMEM;
+  if (fd < 0) return fd;
+  reserved = map_memory(0, REGION_BYTES + CHUNK_BYTES, 0, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE);
+  if (reserved) {
+    uint64_t at = ((uint64_t)reserved + CHUNK_BYTES - 1) & ~(uint64_t)(CHUNK_BYTES - 1);
+    got = kernel6(NR_mmap, at, REGION_BYTES, PROT_RW, 0x11 /* shared, fixed */, (uint64_t)fd, 0);
+  }
   kernel(NR_close, fd, 0, 0, 0);
-  return got == (int64_t)at ? (struct header *)at : 0;
+  if (got < 0) return got;
+  region = (struct header *)got;
+  return 0;
 }
 
-static void start_timer(void) {
+/* Gives back what `begin` has mapped. */
+static void unmap(void) {
+  for (int i = 0; i < AREAS; i++)
+    if (areas[i].begin) kernel(NR_munmap, areas[i].begin, AREA_BYTES, 0, 0);
+  region = 0;
+  if (reserved) kernel(NR_munmap, reserved, REGION_BYTES + CHUNK_BYTES, 0, 0);
+}
+
+static int64_t start_timer(void) {
   struct {
     uint64_t value;
     int32_t signal, notify;
     uint64_t pad[6];
-  } event = {0, SIGNAL, 0, {0}};
+  } event = {(uint64_t)&timer_id, SIGNAL, 0, {0}};
+  int64_t error;
   uint64_t period[4] = {region->period_ns / 1000000000, region->period_ns % 1000000000, 0, 0};
   period[2] = period[0];
   period[3] = period[1];
   /* Processor time: a program that sleeps is not woken. */
-  if (kernel(NR_timer_create, 2, &event, &timer_id, 0) < 0) return;
-  kernel(NR_timer_settime, timer_id, 0, period, 0);
+  error = kernel(NR_timer_create, 2, &event, &timer_id, 0);
+  return error < 0 ? error : kernel(NR_timer_settime, timer_id, 0, period, 0);
+}
+
+/* Makes room for copies within reach of all code. */
+static void find_rooms(void) {
+  unsigned made = 0;
+  read_ranges();
+  for (unsigned i = 0; i < executables && made < AREAS; i++)
+    if (!area_for(executable[i].start)) {
+      uint8_t *room = find_room(executable[i].start);
+      if (room) areas[made++] = (struct area){room, room, room + AREA_BYTES};
+    }
+}
+
+/* Begins in a program, of which nothing else runs in this thread meanwhile: 0, or an error. */
+static int64_t begin(const char *path) {
+  int32_t nobody = 0, adopts = 0;
+  int64_t own = kernel(NR_getpid, 0, 0, 0, 0), error = map_region(path);
+  if (error < 0) return error;
+  if (region->magic != MAGIC) return -EPROTO;
+  if (supervisor_is_gone()) return -ETIME;
+  /* It would adopt shadows, and its `wait` would tell of them. */
+  if (region->is_attached && (kernel(NR_prctl, 37, &adopts, 0, 0) < 0 || adopts || own == 1))
+    return -ECHILD;
+  /* A program that is executed later in this process, and children, are not profiled. */
+  if (!__atomic_compare_exchange_n(&region->pid, &nobody, (int32_t)own, 0, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_RELAXED))
+    return -EBUSY;
+  find_rooms();
+  /* Asks for nothing: no kernel knows this flag. */
+  can_leave_table = kernel(NR_close_range, UINT32_MAX, UINT32_MAX, 1 << 30, 0) == -EINVAL;
+  kernel(NR_rt_sigaction, SIGNAL, 0, &own_action, 8);
+  set_action(SIGNAL, hps_on_signal,
+             SA_SIGINFO | SA_RESTART | (own_action.handler > 1 ? own_action.flags & SA_ONSTACK : SA_ONSTACK));
+  if (region->mode == SAMPLE) {
+    error = start_timer();
+    if (error < 0) end_monitor();
+    return error;
+  }
+  return kernel(NR_tgkill, own, kernel(NR_gettid, 0, 0, 0, 0), SIGNAL, 0);
 }
 
 __attribute__((constructor)) static void start(void) {
   static char path[256];
-  int32_t nobody = 0;
-  if (!find_variable(path, sizeof path)) return;
-  region = map_region(path);
-  if (!region || region->magic != MAGIC || kernel(NR_getppid, 0, 0, 0, 0) != region->supervisor) return;
-  /* A program that is executed later in this process, and children, are not profiled. */
-  if (!__atomic_compare_exchange_n(&region->pid, &nobody, (int32_t)kernel(NR_getpid, 0, 0, 0, 0), 0,
-                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-    return;
-  read_ranges();
-  if (executables) areas[0].begin = find_room(executable[0].start);
-  areas[1].begin = find_room((uint64_t)start);
-  for (int i = 0; i < 2; i++)
-    if (areas[i].begin) areas[i].at = areas[i].begin, areas[i].end = areas[i].begin + AREA_BYTES;
-  /* Closes nothing: no descriptor has this number. Alone, the process leaves no table. */
-  can_leave_table = kernel(NR_close_range, UINT32_MAX, UINT32_MAX, CLOSE_RANGE_UNSHARE, 0) == 0;
-  set_action(SIGNAL, on_signal, SA_SIGINFO | SA_RESTART | SA_ONSTACK);
-  if (region->mode == SAMPLE)
-    start_timer();
-  else
-    kernel(NR_tgkill, kernel(NR_getpid, 0, 0, 0, 0), kernel(NR_gettid, 0, 0, 0, 0), SIGNAL, 0);
+  if (find_variable(path, sizeof path)) begin(path);
 }
+
+/* What a tracer calls: with the region's path to begin, with NULL to end. */
+__attribute__((used)) static int64_t enter(const char *path) {
+  int64_t error = 0;
+  if (path)
+    error = begin(path);
+  else
+    end_monitor();
+  if (!path || error < 0) unmap();
+  return error;
+}
+
+/* Uses a stack of its own, and ends with a system call that no kernel knows and the tracer sees, whose argument is the
+ * result of `enter`. */
+__asm__(
+    ".globl hps_shadow_enter\n"
+    "hps_shadow_enter:\n"
+    "  lea c_stack+65536(%rip), %rsp\n"
+    "  cld\n"
+    "  call enter\n"
+    "  mov %rax, %rdi\n"
+    "  mov $0x7fff0001, %eax\n"
+    "  syscall\n"
+    "  ud2\n");

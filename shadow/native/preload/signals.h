@@ -34,7 +34,7 @@ __asm__(
     "  ud2\n");
 
 static int is_in_copies(uint64_t address) {
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < AREAS; i++)
     if ((uint64_t)areas[i].begin <= address && address < (uint64_t)areas[i].at) return 1;
   return 0;
 }

@@ -53,12 +53,13 @@ static unsigned executables;
 static int ranges_are_stale = 1;
 static void read_ranges(void);
 
-/* Room for copies, one beside the program's own file and one beside the libraries. */
+/* Room for copies: beside the program's own file, beside the libraries, and beside what is far from both. */
+#define AREAS 4
 #define AREA_BYTES (UINT64_C(32) << 20)
 struct area {
   uint8_t *begin, *at, *end;
 };
-static struct area areas[2];
+static struct area areas[AREAS];
 
 /* Units by address. */
 struct copy {
@@ -219,7 +220,7 @@ static const struct range *range_of(uint64_t pc) {
 }
 
 static struct area *area_for(uint64_t pc) {
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < AREAS; i++) {
     int64_t low = (int64_t)((uint64_t)areas[i].begin - pc), high = (int64_t)((uint64_t)areas[i].end - pc);
     const int64_t reach = INT64_C(0x78000000);
     if (areas[i].begin && low > -reach && high < reach) return &areas[i];
@@ -239,7 +240,7 @@ static void forget_copies(void) {
   copied = 0;
   exits_made = 0;
   epoch++;
-  for (int i = 0; i < 2; i++) areas[i].at = areas[i].begin;
+  for (int i = 0; i < AREAS; i++) areas[i].at = areas[i].begin;
 }
 
 /* Most instructions of a unit, and bytes of its copy. */

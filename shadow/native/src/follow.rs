@@ -1,13 +1,16 @@
 //! Reads what a shadow writes until it ends, and buries it.
 
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hps_shim::symbols::{ProcessMaps, Symbolizer};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
 
 use crate::layout::{
-    BREAK, CHUNK_EVENTS, CHUNKS, ENDED, FREE, Region, SLOTS, STARTING, Slot, UNITS,
+    BREAK, CHUNK_EVENTS, CHUNKS, ENDED, FREE, RUNNING, Region, SLOTS, STARTING, Slot, UNITS,
 };
 use crate::session::{Ending, Shadow};
 use crate::walk::{Block, Kind, Walk};
@@ -27,6 +30,8 @@ pub struct Watch<'a> {
     pub longest: Duration,
     /// Shadows may go on when the program has ended.
     pub lets_finish: bool,
+    /// Shadows are children of this process.
+    pub is_parent: bool,
 }
 
 /// Results of a follower.
@@ -149,6 +154,7 @@ impl Watch<'_> {
             skips_argument: in_call && !followed.walk.is_calling(),
             ..Units::default()
         };
+        let process = Process::of(slot, self.is_parent);
         let mut ending = None;
         let mut is_gone = false;
         loop {
@@ -161,13 +167,13 @@ impl Watch<'_> {
             }
             if self.over.load(Ordering::Acquire) && !self.lets_finish && ending.is_none() {
                 ending = Some(Ending::Closed);
-                kill(slot);
+                process.kill();
             }
             if began.elapsed() > self.longest && ending.is_none() {
                 ending = Some(Ending::Overdue);
-                kill(slot);
+                process.kill();
             }
-            if is_reaped(slot, libc::WNOHANG) {
+            if process.has_ended(false) {
                 // The shadow's last output is read before the shadow is forgotten.
                 is_gone = true;
                 ending = ending.or(Some(Ending::Killed));
@@ -176,7 +182,7 @@ impl Watch<'_> {
             wait_for_chunk(slot, units.read);
         }
         if !is_gone {
-            is_reaped(slot, 0);
+            process.has_ended(true);
         }
         read_names(slot, &mut followed.symbols);
         let said = Ending::of(slot.ending.load(Ordering::Relaxed));
@@ -310,28 +316,73 @@ fn wake(word: &std::sync::atomic::AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
 }
 
-/// Ends the shadow of a slot, which is our child and was not waited for: its number is its own.
-fn kill(slot: &Slot) {
-    let pid = slot.pid.load(Ordering::Acquire);
-    if pid > 0 {
-        // SAFETY: no memory is involved.
-        unsafe { libc::kill(pid, libc::SIGKILL) };
+/// The process of a shadow.
+enum Process {
+    /// A child of this process. It is waited for once, so that its number is its own until then.
+    Child(i32),
+    /// An orphan that `init` waits for; `None` if it has ended.
+    Orphan(Option<OwnedFd>),
+}
+
+impl Process {
+    /// The process that runs in a slot.
+    fn of(slot: &Slot, is_child: bool) -> Process {
+        let pid = slot.pid.load(Ordering::Acquire);
+        if is_child {
+            return Process::Child(pid);
+        }
+        let process = Pid::from_raw(pid)
+            .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
+        // A shadow that still runs behind this call has kept its number, so that the descriptor is its own.
+        let runs = slot.state.load(Ordering::Acquire) == RUNNING;
+        Process::Orphan(process.filter(|_| runs))
+    }
+
+    fn kill(&self) {
+        match self {
+            Process::Child(pid) if *pid > 0 => {
+                // SAFETY: no memory is involved.
+                unsafe { libc::kill(*pid, libc::SIGKILL) };
+            }
+            Process::Orphan(Some(process)) => {
+                let _ = rustix::process::pidfd_send_signal(process, Signal::KILL);
+            }
+            Process::Child(_) | Process::Orphan(None) => {}
+        }
+    }
+
+    /// Whether the shadow has ended and, if it is a child, was waited for. `waits`: until it has.
+    fn has_ended(&self, waits: bool) -> bool {
+        let pid = match self {
+            Process::Child(pid) => *pid,
+            Process::Orphan(None) => return true,
+            Process::Orphan(Some(process)) => {
+                let wait = if waits { PAUSE } else { Duration::ZERO };
+                return has_ended_within(process, wait);
+            }
+        };
+        let mut status = 0;
+        loop {
+            let flags = if waits { 0 } else { libc::WNOHANG };
+            // SAFETY: a valid place for the answer.
+            let got = unsafe { libc::waitpid(pid, &mut status, flags) };
+            let error = std::io::Error::last_os_error().raw_os_error();
+            if got == -1 && error == Some(libc::EINTR) {
+                continue;
+            }
+            return pid > 0 && got == pid || got == -1 && error == Some(libc::ECHILD);
+        }
     }
 }
 
-/// Whether the shadow of a slot has ended, and was waited for.
-fn is_reaped(slot: &Slot, flags: libc::c_int) -> bool {
-    let pid = slot.pid.load(Ordering::Acquire);
-    let mut status = 0;
-    loop {
-        // SAFETY: a valid place for the answer.
-        let got = unsafe { libc::waitpid(pid, &mut status, flags) };
-        let error = std::io::Error::last_os_error().raw_os_error();
-        if got == -1 && error == Some(libc::EINTR) {
-            continue;
-        }
-        return pid > 0 && got == pid || got == -1 && error == Some(libc::ECHILD);
-    }
+/// Whether a process ends within this time.
+pub(crate) fn has_ended_within(process: &OwnedFd, time: Duration) -> bool {
+    let time = rustix::event::Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: i64::from(time.subsec_nanos()),
+    };
+    let mut polled = [PollFd::new(process, PollFlags::IN)];
+    rustix::event::poll(&mut polled, Some(&time)).is_ok_and(|ready| ready > 0)
 }
 
 /// Takes the shadow's map: its program may have loaded libraries.

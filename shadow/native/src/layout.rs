@@ -56,7 +56,7 @@ pub struct Header {
     pub supervisor: AtomicI32,
     /// The program, once it has begun.
     pub pid: AtomicI32,
-    /// No shadow may begin any more.
+    /// Not 0: no shadow may begin any more. The program says so, too, when it ends the monitor.
     pub closing: AtomicU32,
     /// Instructions of a shadow.
     pub sample: AtomicU64,
@@ -88,7 +88,10 @@ pub struct Header {
     pub spared: AtomicU64,
     /// Not 0: the program takes leases, and shadows open no files.
     pub takes_leases: AtomicU32,
-    pad: AtomicU32,
+    /// Not 0: the supervisor is not the program's parent.
+    pub is_attached: AtomicU32,
+    /// When the supervisor last showed that it lives, in nanoseconds of the monotonic clock.
+    pub alive_ns: AtomicU64,
     /// Actions by call, kind of descriptor, and whether it writes.
     pub policy: [[[AtomicU8; 2]; DESCRIPTORS]; CALLS],
     /// Condition under which a call is made.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::session::{Request, SessionError, wait};
-use crate::start::start;
+use crate::start::{With, start};
 
 /// The program's times alone and with shadows.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ pub fn measure(
 fn alone(request: &Request<'_>) -> Result<(Duration, Duration), SessionError> {
     rewind();
     let began = Instant::now();
-    let child = start(&request.command, None, true)?;
+    let child = start(&request.command, With::Nothing, true)?;
     let (_, cpu) = wait(child).map_err(|source| ShimError::System {
         what: "waiting for the program".to_string(),
         source,

@@ -11,14 +11,17 @@ use hps_shadow::policy::CompiledPolicy;
 use hps_shim::ShimError;
 use hps_shim::session::IgnoreInterrupt;
 use hps_shim::symbols::Symbolizer;
+use rustix::process::{Pid, PidfdFlags};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::calls;
-use crate::follow::{Followed, Watch, endings};
+use crate::follow::{Followed, Watch, endings, has_ended_within};
+use crate::form::Form;
+use crate::inject::Injected;
 use crate::layout::{MAGIC, Region, SLOTS};
 use crate::profiles::Profiles;
-use crate::start::{ended, start};
+use crate::start::{With, ended, start};
 
 /// Mode of profiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,6 +251,25 @@ pub enum SessionError {
         /// How it ended.
         status: String,
     },
+    /// The library could not be put into a process.
+    #[error("process {process} cannot be profiled: {why}")]
+    NotInjected {
+        /// The process.
+        process: i32,
+        /// The reason and the remedy.
+        why: String,
+    },
+    /// The whole run of a program into which nothing can be preloaded.
+    #[error(
+        "{program} is {form}, of which shadows see samples alone: the whole run (--full, --end-to-end, --perfect) \
+         needs a dynamically linked program whose loader preloads a library"
+    )]
+    NotWhole {
+        /// The program.
+        program: String,
+        /// Why nothing is preloaded into it.
+        form: &'static str,
+    },
 }
 
 impl Session {
@@ -275,7 +297,8 @@ impl Session {
             ),
             () => format!(
                 "the program took {} of processor time, and not one signal of the monitor arrived: the program \
-                 handles SIGURG itself, as Go's runtime does, or blocks it; --full does without",
+                 handles SIGURG itself or blocks it; --full does without, and so does `hps shadow attach` once it \
+                 handles it",
                 milliseconds(self.cpu)
             ),
         };
@@ -309,11 +332,167 @@ impl Request<'_> {
     /// # Errors
     /// [`SessionError`] if the program cannot be started, or the library did not run in it.
     pub fn run(&self, library: &Path) -> Result<Session, SessionError> {
+        let form = self.form(self.mode != Mode::Sample)?;
         let region = Region::create()?;
-        self.fill(&region);
+        self.fill(&region, false);
+        let _interrupts = IgnoreInterrupt::new();
+        let began = Instant::now();
+        let child = match form {
+            Form::Dynamic => start(
+                &self.command,
+                With::Library(library, &region),
+                self.is_quiet,
+            )?,
+            Form::Static => on_a_thread(|| self.start_injected(library, &region))?,
+            Form::Go => start(&self.command, With::Nothing, self.is_quiet)?,
+        };
+        self.follow(&region, true, began, || {
+            let process = child.id() as i32;
+            let why_not = match form {
+                Form::Go => inject_behind_runtime(process, library, &region).err(),
+                _ => None,
+            };
+            let ended = wait(child).map_err(waiting)?;
+            let header = region.header();
+            if header.pid.load(Ordering::Relaxed) == 0 {
+                return Err(match why_not {
+                    Some(why) => SessionError::NotInjected { process, why },
+                    None => SessionError::NotLoaded {
+                        program: self.program(),
+                        status: Ended::from(ended).status,
+                    },
+                });
+            }
+            Ok(ended.into())
+        })
+    }
+
+    /// Profiles a running process of the same user, until it ends, `limit` has passed, or `stop` is set. The process
+    /// goes on as before then; its command and output in the request have no meaning.
+    ///
+    /// Shadows are orphans, which end with the process, at the end of the session, or seconds after this process has
+    /// ended.
+    ///
+    /// # Errors
+    /// [`SessionError::NotInjected`] with the reason; the process goes on as before.
+    pub fn attach(
+        &self,
+        library: &Path,
+        process: i32,
+        limit: Option<Duration>,
+        stop: &AtomicBool,
+    ) -> Result<Session, SessionError> {
+        let not_injected = |why| SessionError::NotInjected { process, why };
+        if self.mode != Mode::Sample {
+            return Err(not_injected(
+                "the whole run has begun already: shadows see samples of the rest".to_owned(),
+            ));
+        }
+        let region = Region::create()?;
+        self.fill(&region, true);
+        let began = Instant::now();
+        self.follow(&region, false, began, || {
+            let header = region.header();
+            let show_life = || {
+                header
+                    .alive_ns
+                    .store(clock_ns(libc::CLOCK_MONOTONIC), Ordering::Relaxed)
+            };
+            show_life();
+            let path = region.path();
+            let injected = on_a_thread(|| Injected::into_process(process, library, &path))
+                .map_err(not_injected)?;
+            let ends = Pid::from_raw(process)
+                .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
+            let time_before = processor_time(process);
+            let mut cpu = Duration::ZERO;
+            let status = loop {
+                show_life();
+                let has_ended = |within| {
+                    let ends = ends.as_ref();
+                    ends.is_none_or(|ends| has_ended_within(ends, within))
+                };
+                // A process loses its memory before it has ended.
+                match (has_ended(SIGN_OF_LIFE), injected.is_there()) {
+                    (false, true) => {}
+                    (false, false) if !has_ended(LONGEST_END) => {
+                        break "it executed another program meanwhile";
+                    }
+                    _ => break "it ended meanwhile",
+                }
+                cpu = processor_time(process).saturating_sub(time_before);
+                if header.closing.load(Ordering::Relaxed) != 0 {
+                    break "it ended the monitor, since hps gave no sign of life for seconds";
+                }
+                if stop.load(Ordering::Relaxed)
+                    || limit.is_some_and(|limit| began.elapsed() >= limit)
+                {
+                    break "it goes on";
+                }
+            };
+            header.closing.store(1, Ordering::SeqCst);
+            let mut status = status.to_owned();
+            if let Err(why) = on_a_thread(|| injected.remove()) {
+                status += &format!("; the library stays in it without a timer: {why}");
+            }
+            Ok(Ended {
+                status,
+                code: 0,
+                cpu,
+            })
+        })
+    }
+
+    /// How the library comes into the program.
+    ///
+    /// # Errors
+    /// [`SessionError::NotWhole`] if the whole run is wanted, of a program that is not linked dynamically.
+    pub fn form(&self, wants_whole: bool) -> Result<Form, SessionError> {
+        let program = self.command.first();
+        let form = program.map_or(Form::Dynamic, |program| Form::of(program));
+        let in_words = match form {
+            Form::Static if wants_whole => "linked statically",
+            Form::Go if wants_whole => "a Go program",
+            _ => return Ok(form),
+        };
+        Err(SessionError::NotWhole {
+            program: self.program(),
+            form: in_words,
+        })
+    }
+
+    /// Starts a program that waits for its tracer, the calling thread, and puts the library into it.
+    fn start_injected(&self, library: &Path, region: &Region) -> Result<Child, SessionError> {
+        let mut child = start(&self.command, With::Tracer, self.is_quiet)?;
+        let process = child.id() as i32;
+        match Injected::into_child(process, library, &region.path()) {
+            Ok(_) => Ok(child),
+            Err(why) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(SessionError::NotInjected { process, why })
+            }
+        }
+    }
+
+    fn program(&self) -> String {
+        let first = self.command.first();
+        first.map_or(String::new(), |program| {
+            program.to_string_lossy().into_owned()
+        })
+    }
+
+    /// Follows shadows until `wait` returns. `is_parent`: shadows are children of this process.
+    fn follow(
+        &self,
+        region: &Region,
+        is_parent: bool,
+        began: Instant,
+        wait: impl FnOnce() -> Result<Ended, SessionError>,
+    ) -> Result<Session, SessionError> {
         let over = AtomicBool::new(false);
         let watch = Watch {
-            region: &region,
+            region,
             over: &over,
             longest: match self.mode {
                 Mode::Sample => self.longest,
@@ -321,10 +500,8 @@ impl Request<'_> {
                 _ => Duration::MAX,
             },
             lets_finish: self.mode == Mode::EndToEnd,
+            is_parent,
         };
-        let _interrupts = IgnoreInterrupt::new();
-        let began = Instant::now();
-        let child = start(&self.command, Some((library, &region)), self.is_quiet)?;
         let (ended_as, wall, followed, whole) = std::thread::scope(|scope| {
             let watch = &watch;
             let whole = (self.mode != Mode::Sample).then(|| scope.spawn(|| watch.follow_program()));
@@ -335,7 +512,7 @@ impl Request<'_> {
                 Mode::Whole => Vec::new(),
                 Mode::EndToEnd => vec![scope.spawn(|| watch.follow_in_order())],
             };
-            let ended_as = wait(child);
+            let ended_as = wait();
             let wall = began.elapsed();
             if self.mode != Mode::EndToEnd {
                 region.header().closing.store(1, Ordering::SeqCst);
@@ -344,26 +521,14 @@ impl Request<'_> {
             let followed: Vec<Followed> = followers.into_iter().filter_map(joined).collect();
             (ended_as, wall, followed, whole.and_then(joined))
         });
-        let (status, cpu) = ended_as.map_err(|e| ShimError::System {
-            what: "waiting for the program".to_string(),
-            source: e,
-        })?;
-        let (status, code) = ended(status);
+        let Ended { status, code, cpu } = ended_as?;
         let header = region.header();
-        if header.pid.load(Ordering::Relaxed) == 0 {
-            let program = self
-                .command
-                .first()
-                .map(|p| p.to_string_lossy().into_owned());
-            let program = program.unwrap_or_default();
-            return Err(SessionError::NotLoaded { program, status });
-        }
         let mut session = Session {
             status,
             code,
             wall,
             cpu,
-            monitor: monitor(&region),
+            monitor: monitor(region),
             shadows: Vec::new(),
             endings: BTreeMap::new(),
             calls: calls::counted(header),
@@ -390,7 +555,7 @@ impl Request<'_> {
         Ok(session)
     }
 
-    fn fill(&self, region: &Region) {
+    fn fill(&self, region: &Region, is_attached: bool) {
         let header = region.header();
         let mode = match self.mode {
             Mode::Sample => 0,
@@ -401,6 +566,9 @@ impl Request<'_> {
         header
             .supervisor
             .store(std::process::id() as i32, Ordering::Relaxed);
+        header
+            .is_attached
+            .store(is_attached.into(), Ordering::Relaxed);
         header.sample.store(self.sample, Ordering::Relaxed);
         let period = u64::try_from(self.period.as_nanos())
             .unwrap_or(u64::MAX)
@@ -415,6 +583,83 @@ impl Request<'_> {
             .store(most, Ordering::Relaxed);
         calls::write(self.policy, header);
         header.magic.store(MAGIC, Ordering::Release);
+    }
+}
+
+/// How often an attached supervisor shows that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_millis(50);
+/// How long a process may take to end once its memory is gone.
+const LONGEST_END: Duration = Duration::from_secs(2);
+/// The monitor's signal, in sets of signals.
+const SIGNAL_BIT: u64 = 1 << (libc::SIGURG - 1);
+
+/// How a program ended, or how it was left.
+struct Ended {
+    status: String,
+    code: u8,
+    cpu: Duration,
+}
+
+impl From<(std::process::ExitStatus, Duration)> for Ended {
+    fn from((status, cpu): (std::process::ExitStatus, Duration)) -> Ended {
+        let (status, code) = ended(status);
+        Ended { status, code, cpu }
+    }
+}
+
+fn waiting(source: std::io::Error) -> SessionError {
+    let what = "waiting for the program".to_owned();
+    ShimError::System { what, source }.into()
+}
+
+/// Runs a tracer: the kernel ends all that it traces with its thread.
+fn on_a_thread<T: Send>(trace: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| match scope.spawn(trace).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// Puts the library into a Go program as soon as its runtime has set an action for the monitor's signal.
+fn inject_behind_runtime(process: i32, library: &Path, region: &Region) -> Result<(), String> {
+    let is_set = |status: &str, set: &str| {
+        let set = status.lines().find_map(|line| line.strip_prefix(set));
+        let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        set.is_some_and(|set| set & SIGNAL_BIT != 0)
+    };
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+        // One that has ended, which we have not waited for yet, has no memory.
+        match status.ok().filter(|status| status.contains("VmSize:")) {
+            None => return Err("it ended before Go's runtime handled SIGURG".to_owned()),
+            Some(status) if is_set(&status, "SigCgt:") => break,
+            Some(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+    let path = region.path();
+    on_a_thread(|| Injected::into_process(process, library, &path)).map(|_| ())
+}
+
+/// Processor time of a process so far; 0 if it has ended.
+fn processor_time(process: i32) -> Duration {
+    let mut clock = 0;
+    // SAFETY: a valid place for the answer.
+    let got = unsafe { libc::clock_getcpuclockid(process, &mut clock) };
+    Duration::from_nanos(if got == 0 { clock_ns(clock) } else { 0 })
+}
+
+/// Time of a clock, in nanoseconds; 0 if there is no such clock.
+fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a valid place for the answer.
+    let got = unsafe { libc::clock_gettime(clock, &mut time) };
+    if got == 0 {
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    } else {
+        0
     }
 }
 
@@ -521,6 +766,6 @@ mod tests {
         assert!(why(refused, 4).contains("ulimit -u"));
         assert!(why(unwanted, 4).contains("--load"));
         assert!(why(Monitor::default(), 95).contains("comes after 95.0 ms"));
-        assert!(why(Monitor::default(), 4).contains("Go's runtime"));
+        assert!(why(Monitor::default(), 4).contains("handles SIGURG itself"));
     }
 }

@@ -9,19 +9,27 @@ use hps_shim::ShimError;
 use hps_shim::preload::in_front_of_others;
 
 use crate::layout::{REGION_VARIABLE, Region};
+use crate::trace::trace_me;
 
 /// Of `personality`: addresses are the same in every run.
 const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0004_0000;
 
-/// Starts the program with the library, or alone; without its output if that is wanted.
+/// What a program is started with.
+#[derive(Clone, Copy)]
+pub enum With<'a> {
+    /// Nothing: the library may be put into it later.
+    Nothing,
+    /// The library, which its loader preloads.
+    Library(&'a Path, &'a Region),
+    /// A tracer, the calling thread, which the program waits for before its first instruction.
+    Tracer,
+}
+
+/// Starts the program; without its output if that is wanted.
 ///
 /// Addresses are not randomized, as in a debugger, so that profiles of two runs have the same keys; the program alone is
 /// started like this as well, so that its time is comparable.
-pub fn start(
-    command: &[OsString],
-    library: Option<(&Path, &Region)>,
-    is_quiet: bool,
-) -> Result<Child, ShimError> {
+pub fn start(command: &[OsString], with: With<'_>, is_quiet: bool) -> Result<Child, ShimError> {
     let program = command.first().cloned().unwrap_or_default();
     let not_started = |source| ShimError::NotStarted {
         program: program.to_string_lossy().into_owned(),
@@ -32,25 +40,26 @@ pub fn start(
     }
     let mut start = Command::new(&program);
     start.args(&command[1..]);
-    if let Some((library, region)) = library {
+    if let With::Library(library, region) = with {
         start.env("LD_PRELOAD", in_front_of_others(library));
         start.env(REGION_VARIABLE, region.path());
     }
     if is_quiet {
         start.stdout(Stdio::null()).stderr(Stdio::null());
     }
+    let is_traced = matches!(with, With::Tracer);
     // SAFETY: calls of the kernel only.
     unsafe {
-        start.pre_exec(|| {
+        start.pre_exec(move || {
             // Refused in some containers; then profiles of two runs have different keys.
             libc::personality(ADDR_NO_RANDOMIZE);
             // Ours may be "ignore", which is inherited.
             libc::signal(libc::SIGINT, libc::SIG_DFL);
-            Ok(())
+            if is_traced { trace_me() } else { Ok(()) }
         });
     }
     let child = start.spawn().map_err(not_started)?;
-    if let Some((library, _)) = library {
+    if let With::Library(library, _) = with {
         // Beside the library lies which process uses it, for whoever finds the folder after a kill.
         let stat = std::fs::read(format!("/proc/{}/stat", child.id()));
         let _ = stat.and_then(|stat| std::fs::write(library.with_file_name("program"), stat));

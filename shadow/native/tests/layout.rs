@@ -26,6 +26,8 @@ fn c_and_rust_agree_on_every_offset() {
         offset_of!(Header, signals),
         offset_of!(Header, restarted),
         offset_of!(Header, spared),
+        offset_of!(Header, is_attached),
+        offset_of!(Header, alive_ns),
         offset_of!(Header, policy),
         offset_of!(Header, guard),
         offset_of!(Header, descriptor),

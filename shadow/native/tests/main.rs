@@ -3,6 +3,7 @@
 //! The tests are one program: the simulator is linked into it once.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+mod attach;
 mod decoder;
 mod layout;
 mod native;

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use hps_system::image::Isa;
 
 use super::examples;
-use super::native_args::RunArgs;
+use super::native_args::{AttachArgs, RunArgs};
 use crate::cli::groups::{JsonArgs, nanoseconds};
 use crate::cli::{CoreKind, GuestArgs, isa};
 use crate::output::OutFolder;
@@ -18,6 +18,9 @@ pub enum ShadowCommand {
     /// Run a native program with shadows: what they see of it while it goes on
     #[command(after_long_help = "Example:\n  hps shadow run --load 0.5 --perfect gzip -c data")]
     Run(Box<RunArgs>),
+    /// Attach to a running process, and let it go again: what shadows see of it meanwhile
+    #[command(after_long_help = "Example:\n  hps shadow attach --seconds 10 1234")]
+    Attach(Box<AttachArgs>),
     /// Run a program with shadows in the lab: what they see beside the perfect profile, what they cost, where they
     /// diverge
     #[command(after_long_help = "Example:\n  hps shadow simulate --load 0.5 minicc small")]

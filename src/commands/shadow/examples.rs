@@ -3,12 +3,14 @@
 /// Examples of `hps shadow`.
 pub const SHADOW: &str = "\
 A monitor forks shadows of the program: copies that run instrumented for a sample of instructions, on
-processors of their own. `run` forks real ones of a native program (x86-64 Linux); in the lab, forks, page faults and
-signals are charged to the program with measured values.
+processors of their own. `run` and `attach` fork real ones of a native program (x86-64 Linux); in the lab,
+forks, page faults and signals are charged to the program with measured values.
 
 Examples:
   hps shadow run --perfect gzip -c data
       Hot functions, calls and paths that shadows of a native program see, and how accurate they are.
+  hps shadow attach --seconds 10 $(pidof server)
+      The same of a process that runs already.
   hps shadow run --runs 10 --load 0.5 --length 1000000 gzip -c data
       What shadows cost, with 95% intervals.
   hps shadow simulate --load 1.0 --length 1000000 bwt large

@@ -16,6 +16,7 @@ use crate::document::Described;
 pub fn shadow(command: &ShadowCommand) -> anyhow::Result<u8> {
     match command {
         ShadowCommand::Run(args) => native::run(args),
+        ShadowCommand::Attach(args) => native::attach(args),
         ShadowCommand::Simulate(args) => simulate::simulate(args),
         ShadowCommand::Policy(args) => simulate::policy(args),
     }

@@ -1,15 +1,18 @@
-//! `hps shadow run`: shadows of a native program.
+//! `hps shadow run` and `hps shadow attach`: shadows of a native program.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hps_lab::work_folder::WorkFolder;
 use hps_profile::symbolized::{Header, SymbolizedProfile};
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
+use hps_shadow::policy::CompiledPolicy;
 use hps_shadow_native::library;
 use hps_shadow_native::overhead::{self, Overhead};
 use hps_shadow_native::{Mode, Monitor, Profiles, Request, Session, Shadow};
@@ -18,11 +21,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::native_args::RunArgs;
+use super::native_args::{AttachArgs, RunArgs, SamplingArgs, ShownArgs};
 use super::simulate::find;
 use crate::commands::preloadable::{self, Wanting};
 use crate::document::{Described, Format};
-use crate::export;
+use crate::export::{self, Export};
 use crate::progress;
 use crate::saved::SavedProfiles;
 use crate::text::{Align, Table, grouped};
@@ -30,7 +33,7 @@ use crate::text::{Align, Table, grouped};
 const SHADOWS: Wanting = Wanting {
     name: "hps shadow run",
     simulated: "hps shadow simulate profiles it",
-    otherwise: "link it dynamically",
+    otherwise: None,
     is_x86: true,
 };
 
@@ -69,31 +72,18 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         (_, true) => Mode::EndToEnd,
         _ => Mode::Sample,
     };
-    let policy = find(&args.policy)?.compiled();
-    let request = Request {
-        command: args.command.clone(),
-        mode,
-        load: positive("--load", args.load)?,
-        most_overhead: args
-            .max_overhead
-            .map(|percent| positive("--max-overhead", percent))
-            .transpose()?
-            .map(|percent| percent / 100.0),
-        sample: args.length,
-        period: seconds("--period", args.period_ns / 1e9)?,
-        policy: &policy,
-        longest: seconds("--longest", args.longest)?,
-        is_quiet: false,
-    };
-    let exports = export::parse_all(&args.export)?;
+    let policy = find(&args.sampling.policy)?.compiled();
+    let request = request(&args.sampling, args.command.clone(), mode, &policy)?;
+    let exports = export::parse_all(&args.shown.export)?;
     if let Some(program) = args.command.first() {
         preloadable::check(program, &SHADOWS)?;
     }
+    request.form(args.perfect)?;
     let folder = WorkFolder::new("shadow")?;
     let library =
         library::build(folder.path()).context("the library that forks shadows cannot be built")?;
     let mut session = request.run(&library)?;
-    let no_shadow = session.no_shadow(request.period);
+    let mut notes: Vec<String> = session.no_shadow(request.period).into_iter().collect();
     if args.perfect {
         let perfect = perfect(&request, &library)?;
         session.whole = perfect.whole;
@@ -104,22 +94,108 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .runs
         .map(|runs| cost(&request, &library, runs))
         .transpose()?;
+    notes.extend(session.costly_forks());
+    tell(
+        session,
+        &request.command,
+        &args.shown,
+        &exports,
+        cost.as_ref(),
+        &notes,
+    )
+}
+
+/// Attaches to a process, and says what shadows saw of it.
+pub(super) fn attach(args: &AttachArgs) -> anyhow::Result<u8> {
+    let process = args.process;
+    let policy = find(&args.sampling.policy)?.compiled();
+    let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let words = words
+        .split(|byte| *byte == 0)
+        .filter(|word| !word.is_empty());
+    let command = words
+        .map(|word| String::from_utf8_lossy(word).into_owned().into())
+        .collect();
+    let request = request(&args.sampling, command, Mode::Sample, &policy)?;
+    let limit = args
+        .seconds
+        .map(|limit| seconds("--seconds", limit))
+        .transpose()?;
+    let exports = export::parse_all(&args.shown.export)?;
+    let folder = WorkFolder::new("shadow")?;
+    let library =
+        library::build(folder.path()).context("the library that forks shadows cannot be built")?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let stops = Arc::clone(&stop);
+    ctrlc::set_handler(move || stops.store(true, Ordering::Relaxed))
+        .context("Ctrl-C cannot be waited for")?;
+    let session = request.attach(&library, process, limit, &stop)?;
+    let seconds = session.wall.as_secs_f64();
+    let mut said = vec![format!(
+        "process {process} was attached for {seconds:.1} s: {}",
+        session.status
+    )];
+    said.extend(session.no_shadow(request.period));
+    said.extend(session.costly_forks());
+    tell(
+        session,
+        &request.command,
+        &args.shown,
+        &exports,
+        None,
+        &said,
+    )
+}
+
+fn request<'a>(
+    args: &SamplingArgs,
+    command: Vec<OsString>,
+    mode: Mode,
+    policy: &'a CompiledPolicy,
+) -> anyhow::Result<Request<'a>> {
+    Ok(Request {
+        command,
+        mode,
+        load: positive("--load", args.load)?,
+        most_overhead: args
+            .max_overhead
+            .map(|percent| positive("--max-overhead", percent))
+            .transpose()?
+            .map(|percent| percent / 100.0),
+        sample: args.length,
+        period: seconds("--period", args.period_ns / 1e9)?,
+        policy,
+        longest: seconds("--longest", args.longest)?,
+        is_quiet: false,
+    })
+}
+
+/// Reports and writes a session; the result is the program's exit code.
+fn tell(
+    mut session: Session,
+    command: &[OsString],
+    args: &ShownArgs,
+    exports: &[Export],
+    cost: Option<&Overhead>,
+    notes: &[String],
+) -> anyhow::Result<u8> {
+    let program = command.first().cloned().unwrap_or_default();
     if let Some(folder) = &args.out {
-        save(&session, folder, &args.command[0].to_string_lossy())?;
+        save(&session, folder, &program.to_string_lossy())?;
     }
     if !exports.is_empty() {
-        export::write(&symbolized(&mut session, &args.command), &exports)?;
+        export::write(&symbolized(&mut session, command), exports)?;
     }
     let facts = Facts::of(&session);
     say!(
         "{}",
-        report(&mut session, &facts, cost.as_ref(), args.top).trim_end()
+        report(&mut session, &facts, cost, args.top).trim_end()
     );
-    for note in [no_shadow, session.costly_forks()].into_iter().flatten() {
+    for note in notes {
         say!("hps: note: {note}");
     }
     if args.json.json.is_some() {
-        let (words, numbers) = (args.command.iter(), facts.0.iter());
+        let (words, numbers) = (command.iter(), facts.0.iter());
         args.json.write(&FORMAT.of(&NativeDocument {
             version: hps_lab::VERSION,
             command: words.map(|w| w.to_string_lossy()).collect(),
@@ -130,7 +206,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
             calls: &session.calls,
             shadows: &session.shadows,
             whole: session.whole.as_ref().map(|(_, shadow)| shadow),
-            overhead: cost.as_ref(),
+            overhead: cost,
         }))?;
     }
     Ok(session.code)
@@ -502,5 +578,5 @@ fn system_calls(calls: &[(String, &'static str, u64)]) -> String {
 
 /// What the command writes as JSON.
 pub fn described() -> Described {
-    FORMAT.described::<NativeDocument<'_>>(&["shadow run"])
+    FORMAT.described::<NativeDocument<'_>>(&["shadow run", "shadow attach"])
 }

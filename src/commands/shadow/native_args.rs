@@ -1,4 +1,4 @@
-//! The command line of `hps shadow run`.
+//! The command lines of `hps shadow run` and `hps shadow attach`.
 
 use std::ffi::OsString;
 
@@ -7,9 +7,9 @@ use clap::Args;
 use crate::cli::groups::{JsonArgs, nanoseconds};
 use crate::output::{ExportArg, OutFolder};
 
-/// `hps shadow run`.
+/// How shadows are forked and what they may do.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub struct SamplingArgs {
     /// Shadows that are alive on average
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub load: f64,
@@ -29,19 +29,11 @@ pub struct RunArgs {
     /// Kill shadows that live longer, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub longest: f64,
-    /// Run the program itself instrumented from start to end, without shadows
-    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period_ns", "end_to_end", "perfect", "runs"])]
-    pub full: bool,
-    /// The program itself runs instrumented, and a shadow begins wherever one ends: they see the whole run
-    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period_ns", "perfect", "runs"])]
-    pub end_to_end: bool,
-    /// Run the program once more, instrumented from start to end, and say how accurate the profiles of shadows are; its
-    /// output goes nowhere then, and standard input is read from its begin if it is a file
-    #[arg(long)]
-    pub perfect: bool,
-    /// Measure what shadows cost: run the program so many times with them and twice as often alone, without its output
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
-    pub runs: Option<u64>,
+}
+
+/// Results that are shown and written.
+#[derive(Debug, Args)]
+pub struct ShownArgs {
     /// Lines of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
@@ -55,7 +47,44 @@ pub struct RunArgs {
     pub export: Vec<ExportArg>,
     #[command(flatten)]
     pub json: JsonArgs,
+}
+
+/// `hps shadow run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// Run the program itself instrumented from start to end, without shadows
+    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period_ns", "end_to_end", "perfect", "runs"])]
+    pub full: bool,
+    /// The program itself runs instrumented, and a shadow begins wherever one ends: they see the whole run
+    #[arg(long, conflicts_with_all = ["load", "max_overhead", "period_ns", "perfect", "runs"])]
+    pub end_to_end: bool,
+    /// Run the program once more, instrumented from start to end, and say how accurate the profiles of shadows are; its
+    /// output goes nowhere then, and standard input is read from its begin if it is a file
+    #[arg(long)]
+    pub perfect: bool,
+    /// Measure what shadows cost: run the program so many times with them and twice as often alone, without its output
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
+    pub runs: Option<u64>,
+    #[command(flatten)]
+    pub shown: ShownArgs,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<OsString>,
+}
+
+/// `hps shadow attach`.
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// Let the process go after so many seconds [default: at Ctrl-C, or at its end]
+    #[arg(long, visible_alias = "duration")]
+    pub seconds: Option<f64>,
+    #[command(flatten)]
+    pub shown: ShownArgs,
+    /// The process
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub process: i32,
 }

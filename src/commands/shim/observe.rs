@@ -56,7 +56,7 @@ fn request(args: &SampleArgs) -> anyhow::Result<Request> {
 const TAGS: Wanting = Wanting {
     name: "--preload",
     simulated: "hps profile observes it",
-    otherwise: "link it dynamically, or let it write its tags itself (hps_shim.h)",
+    otherwise: Some("link it dynamically, or let it write its tags itself (hps_shim.h)"),
     is_x86: false,
 };
 
