@@ -51,7 +51,8 @@ manual() {
 
 crates() {
     cargo publish --workspace --dry-run --locked
-    cp "$folder"/package/*-"$version".crate "$out"
+    # Cargo 1.95 leaves them in a registry of its own there.
+    find "$folder/package" -name "*-$version.crate" -exec cp {} "$out" \;
 }
 
 binaries() {

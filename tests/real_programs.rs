@@ -188,7 +188,7 @@ fn bzip2_compresses_and_decompresses(isa: Isa) {
 }
 
 fn gzip_compresses_and_decompresses(isa: Isa) {
-    let text = input(20_000);
+    let text = input(6_000);
     let program = ("gzip", isa);
     let packed = same_everywhere(program, &["-c", "-9", "-n"], &[], &text);
     assert_eq!(packed.code, 0);

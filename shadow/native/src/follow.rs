@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use crate::layout::{
     BREAK, CHUNK_EVENTS, CHUNKS, ENDED, FREE, RUNNING, Region, SLOTS, STARTING, Slot, UNITS,
 };
-use crate::session::{Ending, Shadow};
+use crate::outcome::{Ending, Shadow};
 use crate::walk::{Block, Kind, Walk};
 
 /// How long a slot that nobody writes into is waited for at a time.

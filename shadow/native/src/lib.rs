@@ -9,6 +9,7 @@ pub mod form;
 mod inject;
 pub mod layout;
 pub mod library;
+pub mod outcome;
 pub mod overhead;
 pub mod profiles;
 pub mod session;
@@ -50,5 +51,6 @@ mod trace {
     }
 }
 
+pub use outcome::{Monitor, Shadow};
 pub use profiles::Profiles;
-pub use session::{Mode, Monitor, Request, Session, Shadow};
+pub use session::{Mode, Request, Session};

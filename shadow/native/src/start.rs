@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use hps_shim::ShimError;
 use hps_shim::preload::in_front_of_others;
 
+use crate::inject::Injected;
 use crate::layout::{REGION_VARIABLE, Region};
 use crate::trace::trace_me;
 
@@ -77,4 +79,35 @@ pub fn ended(status: ExitStatus) -> (String, u8) {
         }
         (None, None) => (status.to_string(), 1),
     }
+}
+
+/// The monitor's signal, in sets of signals.
+const SIGNAL_BIT: u64 = 1 << (libc::SIGURG - 1);
+
+/// Runs a tracer: the kernel ends all that it traces with its thread.
+pub fn on_a_thread<T: Send>(trace: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| match scope.spawn(trace).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// Puts the library into a Go program as soon as its runtime has set an action for the monitor's signal.
+pub fn inject_behind_runtime(process: i32, library: &Path, region: &Region) -> Result<(), String> {
+    let is_set = |status: &str, set: &str| {
+        let set = status.lines().find_map(|line| line.strip_prefix(set));
+        let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        set.is_some_and(|set| set & SIGNAL_BIT != 0)
+    };
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+        // One that has ended, which we have not waited for yet, has no memory.
+        match status.ok().filter(|status| status.contains("VmSize:")) {
+            None => return Err("it ended before Go's runtime handled SIGURG".to_owned()),
+            Some(status) if is_set(&status, "SigCgt:") => break,
+            Some(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+    let path = region.path();
+    on_a_thread(|| Injected::into_process(process, library, &path)).map(|_| ())
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{Bench, contents, is_forked, processes_of};
 use hps_shadow::policy::{Action, Policy};
-use hps_shadow_native::session::{Ending, Shadow};
+use hps_shadow_native::outcome::{Ending, Shadow};
 use hps_shadow_native::{Mode, Profiles, Request};
 use hps_shim::symbols::Symbolizer;
 
