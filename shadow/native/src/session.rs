@@ -126,9 +126,9 @@ pub enum SessionError {
 impl Session {
     /// Why no shadow was forked; `None` if one was, or if shadows were not asked for.
     ///
-    /// `period`: as in the request.
+    /// `period`: as in the request. `is_attached`: the program ran already.
     #[must_use]
-    pub fn no_shadow(&self, period: Duration) -> Option<String> {
+    pub fn no_shadow(&self, period: Duration, is_attached: bool) -> Option<String> {
         if !self.shadows.is_empty() || self.whole.is_some() {
             return None;
         }
@@ -142,9 +142,18 @@ impl Session {
             // The kernel's tick makes the first signal late.
             () if self.cpu < period + LONGEST_TICK => format!(
                 "the program took {} of processor time, and the monitor's first signal comes after {}: give a \
-                 shorter --period or more work, or --full",
+                 shorter --period{}",
                 milliseconds(self.cpu),
-                milliseconds(period)
+                milliseconds(period),
+                match is_attached {
+                    true => ", or attach when it computes",
+                    false => " or more work, or --full",
+                }
+            ),
+            () if is_attached => format!(
+                "the program took {} of processor time, and not one signal of the monitor arrived: it blocks SIGURG, or \
+                 has set an action for it since it was attached",
+                milliseconds(self.cpu)
             ),
             () => format!(
                 "the program took {} of processor time, and not one signal of the monitor arrived: the program \
@@ -551,10 +560,10 @@ mod tests {
 
     #[test]
     fn a_session_without_a_shadow_has_a_reason() {
-        let why = |monitor, period| {
+        let why = |monitor, period, is_attached| {
             let session = session(monitor);
             session
-                .no_shadow(Duration::from_millis(period))
+                .no_shadow(Duration::from_millis(period), is_attached)
                 .expect("a reason")
         };
         let refused = Monitor {
@@ -566,9 +575,12 @@ mod tests {
             signals: 2,
             ..Monitor::default()
         };
-        assert!(why(refused, 4).contains("ulimit -u"));
-        assert!(why(unwanted, 4).contains("--load"));
-        assert!(why(Monitor::default(), 95).contains("comes after 95.0 ms"));
-        assert!(why(Monitor::default(), 4).contains("handles SIGURG itself"));
+        assert!(why(refused, 4, false).contains("ulimit -u"));
+        assert!(why(unwanted, 4, false).contains("--load"));
+        assert!(why(Monitor::default(), 95, false).contains("comes after 95.0 ms"));
+        assert!(why(Monitor::default(), 4, false).contains("handles SIGURG itself"));
+        for period in [4, 95] {
+            assert!(!why(Monitor::default(), period, true).contains("--full"));
+        }
     }
 }

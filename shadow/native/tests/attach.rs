@@ -192,7 +192,7 @@ fn calls_that_wait_go_on_after_an_attachment() {
     let mut guest = Guest::start(&bench, &program, "blocks");
     let attached = |guest: &Guest| {
         let session = attach(&bench, guest.worker, 100).expect("it is attached");
-        assert!(session.no_shadow(Duration::from_millis(1)).is_some());
+        assert!(session.no_shadow(Duration::from_millis(1), true).is_some());
     };
     attached(&guest);
     guest

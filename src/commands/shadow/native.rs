@@ -83,7 +83,10 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let library =
         library::build(folder.path()).context("the library that forks shadows cannot be built")?;
     let mut session = request.run(&library)?;
-    let mut notes: Vec<String> = session.no_shadow(request.period).into_iter().collect();
+    let mut notes: Vec<String> = session
+        .no_shadow(request.period, false)
+        .into_iter()
+        .collect();
     if args.perfect {
         let perfect = perfect(&request, &library)?;
         session.whole = perfect.whole;
@@ -135,7 +138,7 @@ pub(super) fn attach(args: &AttachArgs) -> anyhow::Result<u8> {
         "process {process} was attached for {seconds:.1} s: {}",
         session.status
     )];
-    said.extend(session.no_shadow(request.period));
+    said.extend(session.no_shadow(request.period, true));
     said.extend(session.costly_forks());
     tell(
         session,

@@ -173,7 +173,7 @@ const KEYS: &[(&[&str], &[Source])] = &[
         &[
             ("src/commands/shadow/results.rs", Names::Columns),
             ("src/commands/shadow/native.rs", Names::Fields),
-            ("shadow/native/src/session.rs", Names::Fields),
+            ("shadow/native/src/outcome.rs", Names::Fields),
             ("shadow/native/src/overhead.rs", Names::Fields),
             ("shadow/src/policy.rs", Names::Fields),
             ("shadow/src/control.rs", Names::Fields),
