@@ -347,6 +347,7 @@ impl Page {
         );
         let first = rows.first();
         for (column, name) in head.iter().enumerate() {
+            debug_assert!(!name.is_empty(), "a column without a heading");
             let class = first.map_or("", |r| r[column].class());
             let _ = write!(self.html, "<th{class}>{}</th>", escape(name));
         }

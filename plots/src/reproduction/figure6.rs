@@ -9,7 +9,7 @@ use crate::chapter::{Chapter, ChapterTable};
 
 const HEAD: [&str; 11] = [
     "Program",
-    "",
+    "Input, or the paper's program",
     "Methods",
     "Call sites",
     "Call pairs",

@@ -117,6 +117,7 @@ fn write_table(page: &mut String, table: &ChapterTable) {
         }
     };
     for (column, name) in table.head.iter().enumerate() {
+        debug_assert!(!name.is_empty(), "{title}: a column without a heading");
         let _ = write!(page, "<th{}>{}</th>", class(column), escape(name));
     }
     *page += "</tr></thead><tbody>\n";
