@@ -108,13 +108,14 @@ export const looks = {
       assert.equal(await page.getByLabel("Hardware context of the blocks").locator("option").count(), contexts);
       await page.evaluate(() => window.hps.app.go(Math.round(window.hps.app.summary.cycles * 0.5)));
       await settled(page);
-      await page.getByText("Registers, memory and the next instructions are shown for machines with one context").waitFor();
       const seen = [];
       for (const context of [0, 1]) {
         await page.getByLabel("Hardware context of the blocks").selectOption(String(context));
         await page.waitForFunction((context) => window.hps.app.cycleView?.rob.some((slot) => slot.row.context === context), context);
         await settled(page);
         seen.push(await page.locator(".block-rob .slot").count());
+        // The thread's next instruction in this cycle is the oldest in its reorder buffer.
+        assert.equal(await app(page, "app.stateView.pc"), await app(page, "app.cycleView.rob[0].row.pc"));
         assert.ok(seen[context] > 0, `${machine}, context ${context}`);
         await page.waitForTimeout(100);
         assert.ok((await dots(page, ".timeline-scroll canvas", `--context-${context}`)) > 50, `${machine}: lane of context ${context}`);
@@ -123,6 +124,8 @@ export const looks = {
       await page.getByText("watch machines with one context").waitFor();
       await page.click("#tab-pipeline");
     }
+    await page.getByLabel("Hardware context of the blocks").selectOption("3");
+    await page.getByText("No thread is on this context in this cycle.").waitFor();
     await page.context().close();
   },
 
