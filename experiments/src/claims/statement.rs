@@ -36,6 +36,15 @@ impl Number {
     }
 }
 
+/// A number with this many decimals: one that rounds to zero has no sign.
+fn rounded(decimals: usize, number: f64) -> String {
+    let text = format!("{number:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(zero) if zero.bytes().all(|byte| b"0.".contains(&byte)) => zero.to_owned(),
+        _ => text,
+    }
+}
+
 /// A number with its sign.
 pub(crate) fn signed(decimals: usize, value: Option<f64>) -> Number {
     Number::written(value, |number| format!("{number:+.decimals$}"))
@@ -48,22 +57,22 @@ pub(crate) fn ratio(value: Option<f64>) -> Number {
 
 /// A ratio, written in percent.
 pub(crate) fn ratio_to(decimals: usize, value: Option<f64>) -> Number {
-    Number::written(value, |ratio| format!("{:.decimals$}%", 100.0 * ratio))
+    Number::written(value, |ratio| rounded(decimals, 100.0 * ratio) + "%")
 }
 
 /// A number of percent.
 pub(crate) fn percent(decimals: usize, value: Option<f64>) -> Number {
-    Number::written(value, |number| format!("{number:.decimals$}%"))
+    Number::written(value, |number| rounded(decimals, number) + "%")
 }
 
 /// A number as it is.
 pub(crate) fn plain(decimals: usize, value: Option<f64>) -> Number {
-    Number::written(value, |number| format!("{number:.decimals$}"))
+    Number::written(value, |number| rounded(decimals, number))
 }
 
 /// A difference of ratios, written in points of percent.
 pub(crate) fn points(value: Option<f64>) -> Number {
-    Number::written(value, |ratio| format!("{:.1} points", 100.0 * ratio))
+    Number::written(value, |ratio| rounded(1, 100.0 * ratio) + " points")
 }
 
 /// A ratio, written in percent with its sign.
@@ -91,7 +100,7 @@ fn mean_in(mean: Option<&Mean>, percents: f64) -> Number {
     let half_width = mean.and_then(|mean| mean.half_width);
     let half = half_width.map_or_else(String::new, |half| format!(" ± {:.1}", percents * half));
     let number = Number::written(mean.map(|mean| mean.value), |value| {
-        format!("{:.1}{half}%", percents * value)
+        rounded(1, percents * value) + &half + "%"
     });
     number.with_interval(half_width)
 }
@@ -302,6 +311,15 @@ pub(crate) mod tests {
 
     fn claim() -> Statement {
         Statement::new(Section::Cost, "x", "y")
+    }
+
+    #[test]
+    fn a_number_that_rounds_to_zero_has_no_sign() {
+        for (ratio, text) in [(-0.0004, "0.0%"), (-0.0, "0.0%"), (-0.0006, "-0.1%")] {
+            assert_eq!(super::ratio(Some(ratio)).text, text);
+        }
+        assert_eq!(percent(0, Some(-0.4)).text, "0%");
+        assert_eq!(points(Some(-0.0001)).text, "0.0 points");
     }
 
     fn verdict_of(statement: &Statement, values: &[f64]) -> Verdict {
