@@ -4,9 +4,10 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::bail;
+use hps_shadow_native::form::found;
 
 /// `PT_INTERP`
 const INTERPRETER: u32 = 3;
@@ -87,17 +88,6 @@ fn is_privileged(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     const SET_UID_OR_GID: u32 = 0o6000;
     std::fs::metadata(path).is_ok_and(|status| status.mode() & SET_UID_OR_GID != 0)
-}
-
-/// The file that a shell would start.
-fn found(program: &OsStr) -> Option<PathBuf> {
-    if Path::new(program).components().count() > 1 {
-        return Some(program.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
 }
 
 /// `e_machine` of this host.

@@ -10,7 +10,7 @@ use object::{Endianness, Object, ReadCache, elf};
 /// Form of a program, which says how the library comes into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Its loader preloads the library.
+    /// The program's loader preloads the library.
     Dynamic,
     /// No loader: the library is injected before its first instruction.
     Static,
@@ -45,7 +45,8 @@ impl Form {
 }
 
 /// The file that a shell would start.
-fn found(program: &OsStr) -> Option<PathBuf> {
+#[must_use]
+pub fn found(program: &OsStr) -> Option<PathBuf> {
     if Path::new(program).components().count() > 1 {
         return Some(program.into());
     }

@@ -214,7 +214,7 @@ fn find_syscall(process: i32, memory: &File) -> Option<u64> {
     })
 }
 
-/// What the loader would have to know of the library.
+/// The parts of the library's file that a loader has to know.
 struct Library<'a> {
     segments: Vec<Segment<'a>>,
     /// Words that hold an address of the library: where, and the address from its start on.

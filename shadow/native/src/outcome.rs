@@ -157,7 +157,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// What the library has counted so far.
+    /// The library's counts so far.
     pub(crate) fn of(region: &Region) -> Monitor {
         let header = region.header();
         let get = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);

@@ -16,7 +16,7 @@ use crate::trace::trace_me;
 /// Of `personality`: addresses are the same in every run.
 const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0004_0000;
 
-/// What a program is started with.
+/// The companion that a program is started with.
 #[derive(Clone, Copy)]
 pub enum With<'a> {
     /// Nothing: the library may be put into it later.

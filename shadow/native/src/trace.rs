@@ -228,7 +228,7 @@ impl Stopped {
 impl Drop for Stopped {
     fn drop(&mut self) {
         self.restart_call();
-        // What fails here fails because the thread has ended.
+        // A call fails here because the thread has ended.
         let _ = self.set(&self.registers, self.mask);
         for signal in &self.kept {
             // SAFETY: no memory is involved.

@@ -72,7 +72,7 @@ impl Guest {
         !maps.contains("hps-shadow") && !maps.contains("rwxp") && self.proc("timers").is_empty()
     }
 
-    /// What it says at its end, and its exit code.
+    /// The program's output at its end, and its exit code.
     fn end(mut self) -> (String, Option<i32>) {
         drop(self.input.take());
         let code = self.parent.wait().expect("it runs").code();
@@ -215,7 +215,7 @@ fn a_static_program_that_handles_the_monitors_signal_has_shadows() {
     let expected = alone(&bench, &program);
     let output = bench.path("output");
     let command: Vec<OsString> = vec![(&program).into(), (&output).into(), "ends".into()];
-    // It replaces the monitor's action with its own: its handler hears of the timer.
+    // The program replaces the monitor's action with its own: its handler hears of the timer.
     let started = Request {
         command,
         ..request(&bench)
