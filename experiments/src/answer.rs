@@ -12,6 +12,89 @@ use crate::table::Mean;
 /// Accuracy that is enough, as a mean over programs.
 pub const ENOUGH: f64 = 0.9;
 
+/// A way to profile, with what it reaches and costs.
+#[derive(Clone, Debug)]
+pub struct Candidate<T> {
+    /// The way.
+    pub what: T,
+    /// Mean accuracy over programs, in `0..=1`.
+    pub accuracy: Mean,
+    /// Mean overhead over programs as a fraction; `None` if nothing was timed.
+    pub overhead: Option<Mean>,
+    /// What ways that were not timed are compared by: how often they sample.
+    pub rate: f64,
+}
+
+impl<T> Candidate<T> {
+    /// What it costs: its overhead, or how often it samples if nothing was timed.
+    fn cost(&self) -> f64 {
+        self.overhead.map_or(self.rate, |overhead| overhead.value)
+    }
+}
+
+/// Why a way was chosen among several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Its mean accuracy over programs, in `0..=1`.
+    pub accuracy: Mean,
+    /// Its mean overhead over programs as a fraction; `None` if nothing was timed.
+    pub overhead: Option<Mean>,
+    /// Ways that were compared.
+    pub points: usize,
+    /// How many of them have an accuracy of [`ENOUGH`]. Without any the most accurate one is chosen.
+    pub enough: usize,
+}
+
+impl Choice {
+    /// The cheapest of the candidates that are accurate enough, or else the most accurate one.
+    pub fn among<'c, T>(all: &[&'c Candidate<T>]) -> Option<(&'c T, Choice)> {
+        let enough = all.iter().filter(|c| c.accuracy.value >= ENOUGH);
+        let cheapest = enough.clone().min_by(|a, b| a.cost().total_cmp(&b.cost()));
+        let closest = (all.iter()).max_by(|a, b| a.accuracy.value.total_cmp(&b.accuracy.value));
+        let chosen = cheapest.or(closest)?;
+        let choice = Choice {
+            accuracy: chosen.accuracy,
+            overhead: chosen.overhead,
+            points: all.len(),
+            enough: enough.count(),
+        };
+        Some((&chosen.what, choice))
+    }
+
+    /// What was measured: `92.7 ± 1.3% accurate at 0.70 ± 0.31% overhead`.
+    #[must_use]
+    pub fn measured(&self) -> String {
+        let mut text = format!("{} accurate", self.accuracy.percent(1));
+        if let Some(overhead) = &self.overhead {
+            let _ = write!(text, " at {} overhead", overhead.percent(2));
+        }
+        text
+    }
+
+    /// Why this point: how many were compared, and how many are accurate enough.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let enough = 100.0 * ENOUGH;
+        let cheapest = match self.overhead {
+            Some(_) => "cheapest",
+            None => "rarest",
+        };
+        let programs = self.overhead.unwrap_or(self.accuracy).over();
+        match (self.points, self.enough) {
+            (1, 0) => format!("the one point measured, below {enough:.0}%; {programs}"),
+            (1, _) => format!("the one point measured; {programs}"),
+            (points, 0) => {
+                format!(
+                    "the most accurate of {points} points, none of which reaches {enough:.0}%; {programs}"
+                )
+            }
+            (points, reach) => format!(
+                "the {cheapest} of the {reach} points out of {points} that reach {enough:.0}%; {programs}"
+            ),
+        }
+    }
+}
+
 /// Which burst and frequency to take for a kind of profile, of the points that most programs have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
@@ -25,43 +108,27 @@ pub struct Answer {
     pub burst: u64,
     /// One event in this many is sampled.
     pub one_in: u64,
-    /// Mean accuracy over programs, each a mean over its phases; in `0..=1`.
-    pub accuracy: Mean,
-    /// Mean overhead over programs as a fraction; `None` if nothing was timed.
-    pub overhead: Option<Mean>,
-    /// Points that were compared.
-    pub points: usize,
-    /// How many of them have an accuracy of [`ENOUGH`]. Without any the answer is the most accurate point.
-    pub enough: usize,
+    /// Why this point. Its accuracy is a mean over programs, each a mean over its phases.
+    pub choice: Choice,
 }
 
 /// A burst and a frequency, with the means over the programs that have them.
-struct Candidate {
-    at: (u64, u64),
-    accuracy: Mean,
-    overhead: Option<Mean>,
-}
+type Point = Candidate<(u64, u64)>;
 
-impl Candidate {
-    fn of(at: (u64, u64), rows: &[&Row]) -> Option<Candidate> {
+impl Point {
+    fn of(at: (u64, u64), rows: &[&Row]) -> Option<Point> {
         let accuracy = |row: &&Row| Estimate::over(&row.accuracies()).map(|e| e.mean);
         let overhead = |row: &&Row| row.timing.as_ref().map(|timing| timing.overhead);
         Some(Candidate {
-            at,
+            what: at,
             accuracy: Mean::of(rows.iter().filter_map(accuracy))?,
             overhead: Mean::of(rows.iter().filter_map(overhead)),
+            rate: 1.0 / at.1 as f64,
         })
     }
 
     fn timed(&self) -> usize {
         self.overhead.map_or(0, |overhead| overhead.count)
-    }
-
-    /// What it costs: its overhead, or how often it samples if nothing was timed.
-    fn cost(&self) -> f64 {
-        let (_, one_in) = self.at;
-        self.overhead
-            .map_or(1.0 / one_in as f64, |overhead| overhead.value)
     }
 }
 
@@ -80,32 +147,23 @@ pub fn answers<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<Answer> {
     sets.into_iter()
         .filter_map(|((isa, machine, kind), points)| {
             let points = points.into_iter();
-            let all: Vec<Candidate> = points
-                .filter_map(|(at, rows)| Candidate::of(at, &rows))
+            let all: Vec<Point> = points
+                .filter_map(|(at, rows)| Point::of(at, &rows))
                 .collect();
-            let most = |count: fn(&Candidate) -> usize| all.iter().map(count).max();
-            let (timed, measured) = (most(Candidate::timed)?, most(|c| c.accuracy.count)?);
+            let most = |count: fn(&Point) -> usize| all.iter().map(count).max();
+            let (timed, measured) = (most(Point::timed)?, most(|c| c.accuracy.count)?);
             let whole = all.iter().filter(|c| match timed {
                 0 => c.accuracy.count == measured,
                 _ => c.timed() == timed,
             });
-            let compared: Vec<&Candidate> = whole.collect();
-            let enough = compared.iter().filter(|c| c.accuracy.value >= ENOUGH);
-            let cheapest = enough.clone().min_by(|a, b| a.cost().total_cmp(&b.cost()));
-            let closest = compared
-                .iter()
-                .max_by(|a, b| a.accuracy.value.total_cmp(&b.accuracy.value));
-            let chosen = cheapest.or(closest)?;
+            let (&(burst, one_in), choice) = Choice::among(&whole.collect::<Vec<_>>())?;
             Some(Answer {
                 isa: isa.to_string(),
                 machine: machine.to_string(),
                 kind,
-                burst: chosen.at.0,
-                one_in: chosen.at.1,
-                accuracy: chosen.accuracy,
-                overhead: chosen.overhead,
-                points: compared.len(),
-                enough: enough.count(),
+                burst,
+                one_in,
+                choice,
             })
         })
         .collect()
@@ -115,52 +173,8 @@ impl Answer {
     /// What was measured at the point: `burst 1, 1/1000: 92.7 ± 1.3% accurate at 0.70 ± 0.31% overhead`.
     #[must_use]
     pub fn point(&self) -> String {
-        let percent = |mean: &Mean, decimals: usize| {
-            let half = mean
-                .half_width
-                .map(|half| format!(" ± {:.decimals$}", 100.0 * half));
-            format!(
-                "{:.decimals$}{}%",
-                100.0 * mean.value,
-                half.unwrap_or_default()
-            )
-        };
-        let mut text = format!(
-            "burst {}, 1/{}: {} accurate",
-            self.burst,
-            self.one_in,
-            percent(&self.accuracy, 1)
-        );
-        if let Some(overhead) = &self.overhead {
-            let _ = write!(text, " at {} overhead", percent(overhead, 2));
-        }
-        text
-    }
-
-    /// Why this point: how many were compared, and how many are accurate enough.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        let enough = 100.0 * ENOUGH;
-        let cheapest = match self.overhead {
-            Some(_) => "cheapest",
-            None => "rarest",
-        };
-        let programs = match self.overhead.map_or(self.accuracy.count, |o| o.count) {
-            1 => "1 program".to_string(),
-            count => format!("mean of {count} programs"),
-        };
-        match (self.points, self.enough) {
-            (1, 0) => format!("the one point measured, below {enough:.0}%; {programs}"),
-            (1, _) => format!("the one point measured; {programs}"),
-            (points, 0) => {
-                format!(
-                    "the most accurate of {points} points, none of which reaches {enough:.0}%; {programs}"
-                )
-            }
-            (points, reach) => format!(
-                "the {cheapest} of the {reach} points out of {points} that reach {enough:.0}%; {programs}"
-            ),
-        }
+        let measured = self.choice.measured();
+        format!("burst {}, 1/{}: {measured}", self.burst, self.one_in)
     }
 }
 
@@ -181,7 +195,7 @@ pub fn answer_lines(answers: &[Answer]) -> Vec<(String, String)> {
         if machines {
             let _ = write!(of, ", {}", answer.machine);
         }
-        (of, format!("{} ({})", answer.point(), answer.reason()))
+        (of, format!("{} ({})", answer.point(), answer.choice.reason()))
     };
     answers.iter().map(line).collect()
 }
@@ -221,7 +235,11 @@ mod tests {
         let [answer] = &answers(rows)[..] else {
             panic!("one kind, one answer");
         };
-        ((answer.burst, answer.one_in), answer.enough, answer.points)
+        (
+            (answer.burst, answer.one_in),
+            answer.choice.enough,
+            answer.choice.points,
+        )
     }
 
     #[test]

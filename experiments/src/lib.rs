@@ -41,7 +41,7 @@ pub mod tip;
 mod truth;
 pub mod validation;
 
-pub use answer::{Answer, ENOUGH, answer_lines, answers, answers_text};
+pub use answer::{Answer, Candidate, Choice, ENOUGH, answer_lines, answers, answers_text};
 pub use estimate::half_width_over_phases;
 pub use findings::findings;
 pub use hps_lab::{Expected, Program, TimedMachine, VERSION};

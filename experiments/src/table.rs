@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hps_pipeline::config::MachineConfig;
 use hps_profile::summarize;
 
+use crate::claims::statement::rounded;
 use crate::measurement::{Measurement, UnitRecord};
 
 /// Which cells of the table are asked for: a dimension that is not named may have any value.
@@ -103,6 +104,24 @@ impl Mean {
             half_width: summary.half_width,
             count: summary.count,
         })
+    }
+
+    /// A mean of ratios in percent, with its interval: `92.7 ± 1.3%`.
+    #[must_use]
+    pub fn percent(&self, decimals: usize) -> String {
+        let half = self.half_width;
+        let half = half.map(|half| format!(" ± {:.decimals$}", 100.0 * half));
+        let value = rounded(decimals, 100.0 * self.value);
+        format!("{value}{}%", half.unwrap_or_default())
+    }
+
+    /// "1 program", "mean of 10 programs".
+    #[must_use]
+    pub fn over(&self) -> String {
+        match self.count {
+            1 => "1 program".to_string(),
+            count => format!("mean of {count} programs"),
+        }
     }
 }
 
@@ -203,10 +222,10 @@ impl<'a> Table<'a> {
         setting: &str,
         over: &str,
         measure: &str,
-    ) -> Option<f64> {
+    ) -> Option<Mean> {
         let base = self.by_program(scheme, over, measure);
         let all = self.by_program(scheme, setting, measure);
-        mean(paired(&all, &base).map(|(value, base)| value / base - 1.0))
+        Mean::of(paired(&all, &base).map(|(value, base)| value / base - 1.0))
     }
 }
 

@@ -58,9 +58,13 @@ pub(crate) struct Section<'a> {
 
 /// The whole page.
 pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
+    // Of the first kind of profile.
+    let of_first = sections.iter().flat_map(|s| &s.kinds).map(|(_, figures)| figures);
+    let shows_both = |f: &&SweepFigure| !f.per_program && f.name.ends_with("accuracy-overhead");
     let mut page = Page {
         html: head(&info.title),
         inline_left: INLINE_LIMIT,
+        picture: of_first.flatten().find(shows_both),
     };
     page.contents(sections);
     page.first_words(sections);
@@ -79,12 +83,14 @@ pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
     page.html
 }
 
-struct Page {
+struct Page<'a> {
     html: String,
     inline_left: usize,
+    /// The picture at the top.
+    picture: Option<&'a SweepFigure>,
 }
 
-impl Page {
+impl Page<'_> {
     fn add(&mut self, html: impl AsRef<str>) {
         self.html.push_str(html.as_ref());
     }
@@ -111,13 +117,14 @@ impl Page {
             0..=4 => names(&programs),
             count => format!("{count} programs"),
         };
+        let answers = answer_lines(&hps_experiments::answers(rows().copied()));
+        let picture = self.picture.map(|f| (f.name.as_str(), &f.figure));
+        self.add(page::top(&answers, picture));
         self.add(format!(
             "<p>{} on {}. {OVERLAP}</p>\n",
             escape(&what),
             escape(&names(&machines))
         ));
-        let answers = answer_lines(&hps_experiments::answers(rows().copied()));
-        self.add(page::answers(&answers));
         match rows().filter(|r| r.failure.is_some()).count() {
             0 => {}
             1 => self.add("<p class=\"note\">1 point <a href=\"#failures\">failed</a>.</p>\n"),
@@ -273,7 +280,10 @@ impl Page {
     }
 
     fn figure(&mut self, figure: &SweepFigure) {
-        self.add(page::figure(&figure.name, figure.figure.svg()));
+        self.add(match self.picture {
+            Some(shown) if std::ptr::eq(shown, figure) => page::at_the_top(&figure.figure),
+            _ => page::figure(&figure.name, figure.figure.svg()),
+        });
     }
 
     fn link(&mut self, figure: &SweepFigure) {

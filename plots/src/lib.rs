@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod answer;
 mod axis;
 mod bitmap;
 mod callgraphs2015;

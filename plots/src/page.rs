@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use hps_experiments::claims::{Claim, Verdict};
 
+use crate::figure::Figure;
 use crate::html::escape;
 
 const STYLE: &str = include_str!("report.css");
@@ -27,17 +28,28 @@ pub(crate) fn foot() -> String {
     format!("</main>\n<script>\n//<![CDATA[\n{SCRIPT}//]]>\n</script>\n</body>\n</html>\n")
 }
 
-/// Answers of a page as HTML: of what, and the answer. Nothing without answers.
-pub(crate) fn answers(answers: &[(String, String)]) -> String {
-    if answers.is_empty() {
-        return String::new();
+/// The answers of a page as HTML (of what, and the answer), and the picture that shows them with the name of its files.
+/// Nothing of what there is not.
+pub(crate) fn top(answers: &[(String, String)], picture: Option<(&str, &Figure)>) -> String {
+    let mut html = "<div id=\"answer\">\n".to_string();
+    if !answers.is_empty() {
+        html += "<ul class=\"answer\">\n";
+        for (of, answer) in answers {
+            let (of, answer) = (escape(of), escape(answer));
+            let _ = writeln!(html, "<li><strong>{of}</strong>: {answer}</li>");
+        }
+        html += "</ul>\n";
     }
-    let mut html = "<ul class=\"answer\">\n".to_string();
-    for (of, answer) in answers {
-        let (of, answer) = (escape(of), escape(answer));
-        let _ = writeln!(html, "<li><strong>{of}</strong>: {answer}</li>");
+    if let Some((name, picture)) = picture {
+        html += &figure(name, picture.svg());
     }
-    html + "</ul>\n"
+    html + "</div>\n"
+}
+
+/// In the place of a picture: that it stands at the top.
+pub(crate) fn at_the_top(picture: &Figure) -> String {
+    let title = escape(picture.title());
+    format!("<p>At the top of this page: <a href=\"#answer\">{title}</a>.</p>\n")
 }
 
 /// A picture with the name of its files. A narrow window scrolls through it.

@@ -37,7 +37,7 @@ impl Number {
 }
 
 /// A number with this many decimals: one that rounds to zero has no sign.
-fn rounded(decimals: usize, number: f64) -> String {
+pub(crate) fn rounded(decimals: usize, number: f64) -> String {
     let text = format!("{number:.decimals$}");
     match text.strip_prefix('-') {
         Some(zero) if zero.bytes().all(|byte| b"0.".contains(&byte)) => zero.to_owned(),

@@ -87,7 +87,8 @@ fn wait(turns: u64) -> String {
 
 /// The mean overhead of a kind of observer.
 fn cost(table: &Table<'_>, kind: Kind, turns: u64) -> Option<f64> {
-    table.mean_excess(kind.name(), &wait(turns), "alone", "cycles")
+    let excess = table.mean_excess(kind.name(), &wait(turns), "alone", "cycles");
+    Some(excess?.value)
 }
 
 /// The mean period of a kind of observer in cycles.

@@ -7,9 +7,10 @@ use hps_experiments::callgraphs::{
     Collector, FULL_DEPTH, OTHERS, Other, QUIET, QUIETLY, RINGS, WAITS, paper_rows,
 };
 use hps_experiments::claims::{Claim, Section};
-use hps_experiments::{Table, UnitRecord};
+use hps_experiments::{Candidate, Cells, Table, UnitRecord};
 
 use crate::PlotError;
+use crate::answer::cheapest;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 use crate::figures::Series;
@@ -17,7 +18,7 @@ use crate::html::ReportInfo;
 use crate::measured::{Row, by_program, means, number, percent};
 use crate::report::ReportFiles;
 use crate::reproduction::parts::{cell, diagram, linear_diagram, over};
-use crate::reproduction::{Words, tables_by_section, write_measured};
+use crate::reproduction::{Answered, Words, tables_by_section, write_measured};
 
 const WORDS: Words = Words {
     introduction: "An observer on another hardware context finds out who calls whom, and how fast code runs in each calling \
@@ -54,8 +55,36 @@ pub fn write_callgraphs2015(
                 contexts(isa, found)?,
             ]);
         }
-        Ok(chapters.into())
+        Ok(Answered {
+            chapters,
+            answers: (boards.iter())
+                .filter_map(|(isa, found)| answer(isa, found))
+                .collect(),
+            ..Answered::default()
+        })
     })
+}
+
+/// Which collector to take, and at which setting.
+fn answer(isa: &str, found: &Table<'_>) -> Option<(String, String)> {
+    let candidate = |title: String, scheme: &str, setting: &str| {
+        let mean = |measure| found.mean_of(Cells::of(measure).scheme(scheme).setting(setting));
+        Some(Candidate {
+            what: format!("{title}, {}", setting.replace(['=', '_'], " ")),
+            accuracy: mean("accuracy_ratio")?,
+            overhead: Some(mean("overhead_ratio")?),
+            rate: 0.0,
+        })
+    };
+    let mut all = Vec::new();
+    for collector in Collector::all() {
+        let of_wait =
+            |cycles: &u64| candidate(collector.title(), &collector.name(), &wait(*cycles));
+        all.extend(collector.waits().iter().filter_map(of_wait));
+    }
+    all.extend((OTHERS.iter()).filter_map(|o| candidate(o.title(), &o.name(), &o.setting())));
+    let of = format!("who calls whom ({isa} on {})", found.machine);
+    Some((of, cheapest(&all)?))
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {

@@ -10,7 +10,7 @@ use hps_experiments::dcpi::{
     CONFIDENCES, FOLLOWS, MAIN_PERIOD, PERIODS, blame_setting, bucket_name, data, follow_setting,
     setting_of,
 };
-use hps_experiments::{Table, UnitRecord};
+use hps_experiments::{Mean, Table, UnitRecord};
 
 use crate::PlotError;
 use crate::axis::Axis;
@@ -20,7 +20,7 @@ use crate::figures::{BarChart, BarPanel, Curve, Scatter, Whiskers, grouped_bars_
 use crate::html::ReportInfo;
 use crate::measured::{self, Column, Row, means, number, percent};
 use crate::report::ReportFiles;
-use crate::reproduction::{Words, tables_by_section, write_measured};
+use crate::reproduction::{Answered, Words, tables_by_section, write_measured};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -52,11 +52,51 @@ pub fn write_dcpi(
         let measured = boards
             .iter()
             .filter(|(_, measured)| !data::programs(measured).is_empty());
+        let mut answers = Vec::new();
         for (isa, data) in measured {
             chapters.extend(of_isa(isa, data)?);
+            answers.extend(answers_of(isa, data));
         }
-        Ok(chapters.into())
+        Ok(Answered {
+            chapters,
+            answers,
+            ..Answered::default()
+        })
     })
+}
+
+/// How far frequencies and culprits can be trusted.
+fn answers_of(isa: &str, measured: &Table<'_>) -> Vec<(String, String)> {
+    let mean = |measure| data::mean_of(measured, &setting(), measure);
+    let on = format!("({isa} on {})", measured.machine);
+    let often = mean("frequency_within_10_percent").map(|share| {
+        let share = Mean {
+            value: share.value / 100.0,
+            half_width: share.half_width.map(|half| half / 100.0),
+            ..share
+        };
+        format!(
+            "{} of samples are at instructions whose estimated frequency is within 10% of the true one, published: {}%; \
+             a sample each {MAIN_PERIOD} cycles; {}",
+            share.percent(1),
+            paper::FREQUENCIES_WITHIN[1],
+            share.over()
+        )
+    });
+    let why = mean("named_stall_ratio").map(|share| {
+        format!(
+            "the true cause is among the named ones for {} of dynamic stall cycles; {}",
+            share.percent(1),
+            share.over()
+        )
+    });
+    let both = [
+        ("how often instructions run", often),
+        ("why they stall", why),
+    ];
+    (both.into_iter())
+        .filter_map(|(of, answer)| Some((format!("{of} {on}"), answer?)))
+        .collect()
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::shim_data::{list, text};
+use super::shim_data::{estimate, list, number, text};
 use super::{shim_measured, shim_observed};
 use crate::PlotError;
 use crate::figure::Figure;
@@ -95,8 +95,89 @@ fn title(result: &Value) -> String {
     }
 }
 
+/// What a result says in a sentence: of what, and the answer.
+fn answers(result: &Value) -> Vec<(String, String)> {
+    let answer = match (text(result, "verdict"), text(result, "kind")) {
+        ("", "overhead" | "dte") => overhead(&result["result"]),
+        ("", "microbench") => reader(list(result, "result")),
+        ("", _) => hottest(result),
+        (verdict, _) => Some((text(result, "program"), verdict.to_owned())),
+    };
+    let answer = answer.map(|(of, answer)| (of.to_owned(), answer));
+    answer.into_iter().collect()
+}
+
+/// A mean with its interval.
+fn within(value: &Value, unit: &str) -> String {
+    let (mean, half) = estimate(value);
+    match half {
+        0.0 => format!("{mean:.1}{unit}"),
+        half => format!("{mean:.1} ± {half:.1}{unit}"),
+    }
+}
+
+/// The cost of the finest and of the cheapest period.
+fn overhead(result: &Value) -> Option<(&'static str, String)> {
+    let points = || list(result, "points").iter();
+    let least = |key: &str| {
+        let by = |a: &&Value, b: &&Value| estimate(&a[key]).0.total_cmp(&estimate(&b[key]).0);
+        points().min_by(by)
+    };
+    let says = |point: &Value| {
+        let period = estimate(&point["period_cycles"]).0;
+        let cost = within(&point["overhead_percent"], "%");
+        format!("{cost} at a sample in {period:.0} cycles")
+    };
+    let (finest, cheapest) = (least("period_cycles")?, least("overhead_percent")?);
+    let mut text = says(finest);
+    if !std::ptr::eq(finest, cheapest) {
+        let _ = write!(text, ", {}", says(cheapest));
+    }
+    let noise = within(&result["noise_percent"], "%");
+    Some((
+        "what observing costs",
+        format!("{text}; runs alone differ by {noise}"),
+    ))
+}
+
+/// What a reader costs a writer at most.
+fn reader(points: &[Value]) -> Option<(&'static str, String)> {
+    let cost = |point: &Value| estimate(&point["overhead_percent"]).0;
+    let most = points.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+    let (waiter, waits) = (text(most, "waiter"), number(most, "wait"));
+    let overhead = within(&most["overhead_percent"], "%");
+    let added = within(&most["added_cycles"], "");
+    Some((
+        "what a reader costs a writer",
+        format!("at most {overhead}, {added} cycles a write ({waiter} waits {waits:.0} turns)"),
+    ))
+}
+
+/// The tag that most samples have.
+fn hottest(result: &Value) -> Option<(&'static str, String)> {
+    let share = |tag: &Value| number(tag, "share");
+    let tags = list(result, "tags").iter();
+    let most = tags.max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let name = match text(most, "name") {
+        "" => text(most, "tag"),
+        name => name,
+    };
+    let period = match number(result, "mean_period_running_cycles") {
+        0.0 => String::new(),
+        period => format!("; a sample in {period:.0} cycles"),
+    };
+    let share = 100.0 * share(most);
+    Some((
+        "what runs most",
+        format!("{name}, in {share:.1}% of samples{period}"),
+    ))
+}
+
 fn page(result: &Value, title: &str, summary: &str, figures: &[ShimFigure]) -> String {
     let mut html = head(title);
+    let mut figures = figures.iter();
+    let picture = figures.next().map(|first| (first.name.as_str(), &first.figure));
+    html += &page::top(&answers(result), picture);
     for note in list(result, "notes").iter().filter_map(Value::as_str) {
         let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note));
     }
@@ -180,7 +261,7 @@ mod tests {
         };
         let micro = |waiter: &str| {
             json!({
-                "waiter": waiter, "producer_cycles": about(9.0), "consumer_cycles": about(50.0),
+                "waiter": waiter, "wait": 3, "producer_cycles": about(9.0), "consumer_cycles": about(50.0),
                 "overhead_percent": about(10.0), "added_cycles": about(2.0),
             })
         };
@@ -232,10 +313,32 @@ mod tests {
     }
 
     #[test]
+    fn measurements_are_answered_in_a_sentence() {
+        let answer = |value: &Value| match &answers(value)[..] {
+            [(of, answer)] => format!("{of}: {answer}"),
+            all => panic!("one answer: {all:?}"),
+        };
+        assert_eq!(
+            answer(&measurement("overhead")),
+            "what observing costs: 9.0 ± 1.0% at a sample in 50 cycles, 9.0 ± 1.0% at a sample in 5000 cycles; runs alone \
+             differ by 0.1 ± 1.0%"
+        );
+        assert_eq!(
+            answer(&measurement("microbench")),
+            "what a reader costs a writer: at most 10.0 ± 1.0%, 2.0 ± 1.0 cycles a write (consumer waits 3 turns)"
+        );
+        let compared = json!({ "program": "sort", "verdict": "same output" });
+        assert_eq!(answer(&compared), "sort: same output");
+        assert!(answers(&json!({})).is_empty());
+    }
+
+    #[test]
     fn pages_stand_alone_and_are_escaped() {
         let folder = tempfile::tempdir().unwrap();
         let page = write_shim_report(folder.path(), &observation(), "a < b").unwrap();
         let html = fs::read_to_string(page).unwrap();
+        let answer = "<strong>what runs most</strong>: hot&lt;T&gt;, in 60.0% of samples; a sample in 1200 cycles";
+        assert!(html.contains(answer), "{html}");
         assert!(html.contains("a &lt; b") && html.contains("a note &amp; more"));
         assert!(html.contains("prog &lt;arg&gt;") && !html.contains("http-equiv"));
         assert!(folder.path().join("figures/shim-tags.png").exists());

@@ -54,7 +54,11 @@ pub fn write_leaderboard(
         for worth in compiled::worth(records) {
             chapters.push(worth::chapter(&worth)?);
         }
-        Ok(Answered { chapters, answers })
+        Ok(Answered {
+            chapters,
+            answers,
+            ..Answered::default()
+        })
     })
 }
 

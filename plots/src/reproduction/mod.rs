@@ -54,11 +54,13 @@ pub fn write_reproduction(
     write_csv(&dir.join("figure7.csv"), &frames::bars(&bars))?;
     write_csv(&dir.join("claims.csv"), &frames::claims(&claims))?;
     write_csv(&dir.join("results.csv"), &frames::points(&outcome.rows))?;
-    let chapters = chapters(outcome, &claims)?;
     let report = ChapterReport {
-        chapters: &chapters,
+        answered: &Answered {
+            chapters: chapters(outcome, &claims)?,
+            answers: answer_lines(&answers(&outcome.rows)),
+            picture: "figure8-",
+        },
         claims: &claims,
-        answers: &answer_lines(&answers(&outcome.rows)),
         conditions: &conditions(&outcome.rows, &outcome.records),
         failures: &outcome.failures(),
         info,
@@ -73,14 +75,20 @@ pub(crate) struct Answered {
     pub chapters: Vec<Chapter>,
     /// Of what, and the answer.
     pub answers: Vec<(String, String)>,
+    /// How the name of the picture begins that shows them.
+    pub picture: &'static str,
 }
 
-impl From<Vec<Chapter>> for Answered {
-    fn from(chapters: Vec<Chapter>) -> Self {
-        Answered {
-            chapters,
-            ..Answered::default()
-        }
+impl Answered {
+    fn figures(&self) -> impl Iterator<Item = (&str, &Figure)> {
+        let all = self.chapters.iter().flat_map(|chapter| &chapter.figures);
+        all.map(|(name, figure)| (name.as_str(), figure))
+    }
+
+    /// The picture that shows the answers: the first one if none has the name.
+    fn picture(&self) -> Option<(&str, &Figure)> {
+        let mut named = self.figures().filter(|(name, _)| name.starts_with(self.picture));
+        named.next().or_else(|| self.figures().next())
     }
 }
 
@@ -102,12 +110,10 @@ pub(crate) fn write_measured(
     if let Some(claims) = claims {
         write_csv(&dir.join("claims.csv"), &frames::claims(claims))?;
     }
-    let Answered { chapters, answers } = chapters()?;
     let failures = records.iter().filter_map(UnitRecord::failed_unit);
     let report = ChapterReport {
-        chapters: &chapters,
+        answered: &chapters()?,
         claims: claims.unwrap_or_default(),
-        answers: &answers,
         conditions: &conditions(&[], records),
         failures: &failures.collect::<Vec<_>>(),
         info,
@@ -118,11 +124,9 @@ pub(crate) fn write_measured(
 
 /// A report of chapters.
 pub(crate) struct ChapterReport<'a> {
-    pub chapters: &'a [Chapter],
+    pub answered: &'a Answered,
     /// Claims that are tallied at the top.
     pub claims: &'a [Claim],
-    /// Answers of the page, at the top: of what, and the answer.
-    pub answers: &'a [(String, String)],
     pub conditions: &'a Conditions,
     pub failures: &'a [(String, &'a str)],
     pub info: &'a ReportInfo,
@@ -135,10 +139,7 @@ impl ChapterReport<'_> {
     pub fn write(&self, dir: &Path, csv: PathBuf) -> Result<ReportFiles, PlotError> {
         let folder = dir.join("figures");
         fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
-        let drawn: Vec<(&str, &Figure)> = (self.chapters.iter())
-            .flat_map(|c| &c.figures)
-            .map(|(name, figure)| (name.as_str(), figure))
-            .collect();
+        let drawn = self.answered.figures().collect::<Vec<_>>();
         let figures = write_pictures(&folder, &drawn)?;
         let page = page(self);
         let html = dir.join("report.html");

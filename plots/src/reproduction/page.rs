@@ -36,14 +36,15 @@ pub(super) const HPS_2005: Words = Words {
 /// The whole page.
 pub(super) fn page(report: &ChapterReport<'_>) -> String {
     let &ChapterReport {
-        chapters,
+        answered,
         claims,
-        answers,
         conditions,
         failures,
         info,
         words,
     } = report;
+    let chapters = &answered.chapters;
+    let picture = answered.picture();
     let mut page = head(&info.title);
     page += "<nav>";
     for chapter in chapters {
@@ -58,13 +59,13 @@ pub(super) fn page(report: &ChapterReport<'_>) -> String {
     page +=
         "<a href=\"#conditions\">Conditions</a> <a href=\"#guide\">How to read this</a></nav>\n";
     page += &page::tally(claims);
-    page += &page::answers(answers);
+    page += &page::top(&answered.answers, picture);
     paragraph(&mut page, words.introduction);
     if !words.measure.is_empty() {
         paragraph(&mut page, words.measure);
     }
     for chapter in chapters {
-        write_chapter(&mut page, chapter);
+        write_chapter(&mut page, chapter, picture.map(|(name, _)| name));
     }
     page += &notes(&info.notes);
     write_failures(&mut page, failures);
@@ -78,7 +79,8 @@ fn paragraph(page: &mut String, text: &str) {
     let _ = writeln!(page, "<p>{}</p>", escape(text));
 }
 
-fn write_chapter(page: &mut String, chapter: &Chapter) {
+/// Writes a chapter. The picture `shown` stands at the top of the page.
+fn write_chapter(page: &mut String, chapter: &Chapter, shown: Option<&str>) {
     let _ = writeln!(
         page,
         "<section id=\"{}\">\n<h2>{}</h2>",
@@ -91,7 +93,10 @@ fn write_chapter(page: &mut String, chapter: &Chapter) {
     if !chapter.figures.is_empty() {
         *page += "<div class=\"figures\">\n";
         for (name, figure) in &chapter.figures {
-            *page += &page::figure(name, figure.svg());
+            *page += &match shown {
+                Some(shown) if shown == name => page::at_the_top(figure),
+                _ => page::figure(name, figure.svg()),
+            };
         }
         *page += "</div>\n";
     }

@@ -5,12 +5,13 @@ mod executed;
 
 use std::path::Path;
 
-use hps_experiments::UnitRecord;
 use hps_experiments::claims::{Claim, Section};
 use hps_experiments::shadow::bursts::ONE_IN;
 use hps_experiments::shadow::{Data, LOADS, SCHEME, ShadowStudy, setting};
+use hps_experiments::{Candidate, Cells, UnitRecord};
 
 use crate::PlotError;
+use crate::answer::cheapest;
 use crate::axis::Axis;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
@@ -19,7 +20,7 @@ use crate::html::ReportInfo;
 use crate::measured::{Column, Row, by_program, means, number, percent};
 use crate::report::ReportFiles;
 use crate::reproduction::parts::cell;
-use crate::reproduction::{Words, tables_by_section, write_measured};
+use crate::reproduction::{Answered, Words, tables_by_section, write_measured};
 
 const WORDS: Words = Words {
     introduction: "A program forks short-lived shadows of itself, which run instrumented on processors that are idle while \
@@ -47,13 +48,44 @@ pub fn write_shadow(
 ) -> Result<ReportFiles, PlotError> {
     write_measured(dir, records, Some(claims), (info, &WORDS), || {
         let mut chapters = vec![claims_chapter(claims)];
+        let mut answers = Vec::new();
         for (isa, data) in boards.iter().filter(|(_, d)| !d.programs().is_empty()) {
+            answers.extend(answers_of(isa, data));
             chapters.extend([grid(isa, data)?, details(isa, data)?]);
             chapters.extend(executed::chapter(isa, data));
             chapters.extend(chip::chapter(isa, data)?);
         }
-        Ok(chapters.into())
+        Ok(Answered {
+            chapters,
+            answers,
+            ..Answered::default()
+        })
     })
+}
+
+/// Which load and sample size to take.
+fn answers_of(isa: &str, data: &Data<'_>) -> Vec<(String, String)> {
+    let kinds = [
+        ("hot paths", "path_accuracy_ratio"),
+        ("hot paths across functions", "long_path_accuracy_ratio"),
+        ("who calls whom", "call_overlap_ratio"),
+    ];
+    let answer = |(of, measure): (&str, &str)| {
+        let grid = (LOADS.iter()).flat_map(|load| data.samples.iter().map(|s| (*load, *s)));
+        let candidate = |(load, sample): (f64, u64)| {
+            let at = setting(load, sample);
+            let cells = |measure| Cells::of(measure).scheme(SCHEME).setting(&at);
+            Some(Candidate {
+                what: format!("load {load:.1}, samples of {} instructions", short(sample)),
+                accuracy: data.table().mean_of(cells(measure))?,
+                overhead: Some(data.table().mean_of(cells("overhead_ratio"))?),
+                rate: 0.0,
+            })
+        };
+        let all: Vec<_> = grid.filter_map(candidate).collect();
+        Some((format!("{of} ({isa} on {})", data.machine()), cheapest(&all)?))
+    };
+    kinds.into_iter().filter_map(answer).collect()
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {

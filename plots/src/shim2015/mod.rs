@@ -1,6 +1,7 @@
 //! The evaluation of SHIM inside the machine as a report: claims, overhead by period (figures 7, 11 and 13), what samples
 //! are worth (figures 1, 4 and 6), producers and consumers (figures 8 to 10).
 
+mod answer;
 mod functions;
 mod phases;
 
@@ -17,7 +18,7 @@ use crate::html::ReportInfo;
 use crate::measured::{Row, means, number, percent};
 use crate::report::ReportFiles;
 use crate::reproduction::parts::{cell, diagram, over};
-use crate::reproduction::{Words, tables_by_section, write_measured};
+use crate::reproduction::{Answered, Words, tables_by_section, write_measured};
 
 const WORDS: Words = Words {
     introduction: "SHIM observes a program from another hardware context, at periods that no interrupt reaches. Its authors \
@@ -51,7 +52,12 @@ pub fn write_shim2015(
             chapters.push(pairs(isa, found)?);
             chapters.extend(phases::chapter(isa, found)?);
         }
-        Ok(chapters.into())
+        let answers = boards.iter().flat_map(|(isa, found)| answer::of(isa, found));
+        Ok(Answered {
+            chapters,
+            answers: answers.collect(),
+            ..Answered::default()
+        })
     })
 }
 
@@ -84,7 +90,7 @@ fn curve(found: &Table<'_>, kind: Kind) -> Vec<(u64, f64, f64)> {
     let at = |turns: &u64| {
         let period = found.mean(kind.name(), &wait(*turns), "period_cycles")?;
         let overhead = found.mean_excess(kind.name(), &wait(*turns), "alone", "cycles")?;
-        Some((*turns, period, 100.0 * overhead))
+        Some((*turns, period, 100.0 * overhead.value))
     };
     kind.waits().iter().filter_map(at).collect()
 }

@@ -7,6 +7,7 @@ use hps_experiments::claims::{Claim, Section};
 use hps_experiments::tip::{Data, NARROW, PUBLISHED};
 
 use crate::PlotError;
+use crate::answer::{Erring, least};
 use crate::axis::Axis;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
@@ -15,7 +16,8 @@ use crate::figures::{
 };
 use crate::html::ReportInfo;
 use crate::report::ReportFiles;
-use crate::reproduction::{Words, claims_tables, write_measured};
+use crate::reproduction::parts::over;
+use crate::reproduction::{Answered, Words, claims_tables, write_measured};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -45,11 +47,33 @@ pub fn write_tip(
 ) -> Result<ReportFiles, PlotError> {
     write_measured(dir, records, Some(claims), (info, &WORDS), || {
         let mut chapters = vec![claims_chapter(claims)];
+        let mut answers = Vec::new();
         for (isa, data) in boards {
             chapters.extend(of_isa(isa, data)?);
+            answers.extend(answer(isa, data));
         }
-        Ok(chapters.into())
+        Ok(Answered {
+            chapters,
+            answers,
+            ..Answered::default()
+        })
     })
+}
+
+/// The policy that errs least by instruction.
+fn answer(isa: &str, data: &Data<'_>) -> Option<(String, String)> {
+    let by_instruction = of_tip().filter(|p| p.policy != "tea");
+    let known = by_instruction.filter_map(|published| {
+        Some(Erring {
+            name: published.policy,
+            error: data.mean_error(published.policy)?,
+            overhead: None,
+        })
+    });
+    let of = format!("where cycles go ({isa} on {})", data.machine);
+    let programs = data.programs().len();
+    let text = least(&known.collect::<Vec<_>>(), "policies", " by instruction")?;
+    Some((of, format!("{text}; {}", over(programs))))
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {
