@@ -195,7 +195,10 @@ pub fn answer_lines(answers: &[Answer]) -> Vec<(String, String)> {
         if machines {
             let _ = write!(of, ", {}", answer.machine);
         }
-        (of, format!("{} ({})", answer.point(), answer.choice.reason()))
+        (
+            of,
+            format!("{} ({})", answer.point(), answer.choice.reason()),
+        )
     };
     answers.iter().map(line).collect()
 }

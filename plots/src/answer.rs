@@ -41,7 +41,11 @@ fn apart(one: &Mean, other: &Mean) -> bool {
 /// The cheapest of the ways that are accurate enough, with its name.
 pub(crate) fn cheapest(all: &[Candidate<String>]) -> Option<String> {
     let (name, choice) = Choice::among(&all.iter().collect::<Vec<_>>())?;
-    Some(format!("{name}: {} ({})", choice.measured(), choice.reason()))
+    Some(format!(
+        "{name}: {} ({})",
+        choice.measured(),
+        choice.reason()
+    ))
 }
 
 #[cfg(test)]

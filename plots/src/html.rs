@@ -7,6 +7,7 @@ use hps_experiments::{Row, answer_lines};
 
 use crate::axis::frequency;
 use crate::dataset::{DataSet, KindData, Metric, half_width, half_width_of_accuracy};
+use crate::figure::Figure;
 use crate::figures::SweepFigure;
 use crate::isas::comparisons;
 use crate::page::{self, foot, head};
@@ -56,18 +57,18 @@ pub(crate) struct Section<'a> {
     pub kinds: Vec<(KindData<'a>, Vec<SweepFigure>)>,
 }
 
-/// The whole page.
-pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
-    // Of the first kind of profile.
-    let of_first = sections.iter().flat_map(|s| &s.kinds).map(|(_, figures)| figures);
-    let shows_both = |f: &&SweepFigure| !f.per_program && f.name.ends_with("accuracy-overhead");
+/// The whole page, with a named picture at the top.
+pub(crate) fn page(
+    sections: &[Section<'_>],
+    picture: Option<(&str, &Figure)>,
+    info: &ReportInfo,
+) -> String {
     let mut page = Page {
         html: head(&info.title),
         inline_left: INLINE_LIMIT,
-        picture: of_first.flatten().find(shows_both),
     };
     page.contents(sections);
-    page.first_words(sections);
+    page.first_words(sections, picture);
     for (index, section) in sections.iter().enumerate() {
         page.figures(section, index, sections.len());
     }
@@ -83,14 +84,12 @@ pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
     page.html
 }
 
-struct Page<'a> {
+struct Page {
     html: String,
     inline_left: usize,
-    /// The picture at the top.
-    picture: Option<&'a SweepFigure>,
 }
 
-impl Page<'_> {
+impl Page {
     fn add(&mut self, html: impl AsRef<str>) {
         self.html.push_str(html.as_ref());
     }
@@ -108,7 +107,7 @@ impl Page<'_> {
     }
 
     /// Writes which programs and machines the pictures show, what to take, and how many points failed.
-    fn first_words(&mut self, sections: &[Section<'_>]) {
+    fn first_words(&mut self, sections: &[Section<'_>], picture: Option<(&str, &Figure)>) {
         let rows = || sections.iter().flat_map(|s| &s.set.rows);
         let programs: BTreeSet<&str> = rows().map(|r| r.program.as_str()).collect();
         let machines: BTreeSet<&str> = rows().map(|r| r.machine.as_str()).collect();
@@ -117,14 +116,13 @@ impl Page<'_> {
             0..=4 => names(&programs),
             count => format!("{count} programs"),
         };
-        let answers = answer_lines(&hps_experiments::answers(rows().copied()));
-        let picture = self.picture.map(|f| (f.name.as_str(), &f.figure));
-        self.add(page::top(&answers, picture));
         self.add(format!(
             "<p>{} on {}. {OVERLAP}</p>\n",
             escape(&what),
             escape(&names(&machines))
         ));
+        let answers = answer_lines(&hps_experiments::answers(rows().copied()));
+        self.add(page::top(&answers, picture));
         match rows().filter(|r| r.failure.is_some()).count() {
             0 => {}
             1 => self.add("<p class=\"note\">1 point <a href=\"#failures\">failed</a>.</p>\n"),
@@ -280,10 +278,7 @@ impl Page<'_> {
     }
 
     fn figure(&mut self, figure: &SweepFigure) {
-        self.add(match self.picture {
-            Some(shown) if std::ptr::eq(shown, figure) => page::at_the_top(&figure.figure),
-            _ => page::figure(&figure.name, figure.figure.svg()),
-        });
+        self.add(page::figure(&figure.name, figure.figure.svg()));
     }
 
     fn link(&mut self, figure: &SweepFigure) {

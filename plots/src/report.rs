@@ -11,7 +11,7 @@ use hps_frames::Frame;
 use crate::PlotError;
 use crate::dataset::{DataSet, group};
 use crate::figure::Figure;
-use crate::figures::{SweepFigure, sweep_figures};
+use crate::figures::{SweepFigure, overview, sweep_figures};
 use crate::html::{ReportInfo, Section, page};
 
 /// The files of a report.
@@ -43,15 +43,17 @@ pub fn write_report(dir: &Path, rows: &[Row], info: &ReportInfo) -> Result<Repor
     write_csv(&dir.join("machines.csv"), &frames::machines(rows))?;
     let sets = group(rows);
     let sections = draw(&sets)?;
-    let drawn: Vec<(&str, &Figure)> = sections
+    let overview = overview(&sets)?;
+    let picture = overview.as_ref().map(|figure| ("overview", figure));
+    let of_kinds = sections
         .iter()
         .flat_map(|s| &s.kinds)
         .flat_map(|(_, figures)| figures)
-        .map(|f: &SweepFigure| (f.name.as_str(), &f.figure))
-        .collect();
+        .map(|f: &SweepFigure| (f.name.as_str(), &f.figure));
+    let drawn: Vec<(&str, &Figure)> = picture.into_iter().chain(of_kinds).collect();
     let figures = write_pictures(&folder, &drawn)?;
     let html = dir.join("report.html");
-    write_whole(&html, page(&sections, info).as_bytes())?;
+    write_whole(&html, page(&sections, picture, info).as_bytes())?;
     Ok(ReportFiles { html, csv, figures })
 }
 

@@ -5,6 +5,7 @@ mod breakdown;
 mod heatmap;
 pub(crate) mod layout;
 mod lines;
+mod overview;
 mod scatter;
 mod shim;
 mod shim_chart;
@@ -24,6 +25,7 @@ pub(crate) use bars::{BarChart, BarPanel, Whiskers, grouped_bars, grouped_bars_w
 pub(crate) use breakdown::breakdown;
 pub(crate) use heatmap::{HeatMap, heat_map};
 pub use lines::{LineChart, Panel, Series, lines};
+pub(crate) use overview::overview;
 pub(crate) use scatter::{Curve, Scatter, place_names, scatter, trace};
 pub use shim::{ShimFigure, shim_figures, write_shim_report};
 pub use stack::{cpi_stack_figure, stacked_bars};

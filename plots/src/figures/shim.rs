@@ -176,7 +176,9 @@ fn hottest(result: &Value) -> Option<(&'static str, String)> {
 fn page(result: &Value, title: &str, summary: &str, figures: &[ShimFigure]) -> String {
     let mut html = head(title);
     let mut figures = figures.iter();
-    let picture = figures.next().map(|first| (first.name.as_str(), &first.figure));
+    let picture = figures
+        .next()
+        .map(|first| (first.name.as_str(), &first.figure));
     html += &page::top(&answers(result), picture);
     for note in list(result, "notes").iter().filter_map(Value::as_str) {
         let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note));

@@ -18,7 +18,11 @@ pub(super) fn of(board: &Board) -> Vec<(String, String)> {
     groups.extend(ProfileKind::ALL.map(|kind| (kind.title(), Form::Bursts, Some(kind))));
     let answer = |(of, form, kind): (&str, Form, Option<ProfileKind>)| {
         let level = kind.map_or("instruction", ProfileKind::name);
-        let by = if kind.is_none() { " by instruction" } else { "" };
+        let by = if kind.is_none() {
+            " by instruction"
+        } else {
+            ""
+        };
         let of_group = (board.entries.iter()).filter(|e| (e.form, e.kind) == (form, kind));
         let known = of_group.filter_map(|entry| {
             Some(Erring {

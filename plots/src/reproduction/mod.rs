@@ -58,7 +58,7 @@ pub fn write_reproduction(
         answered: &Answered {
             chapters: chapters(outcome, &claims)?,
             answers: answer_lines(&answers(&outcome.rows)),
-            picture: "figure8-",
+            picture: "figure8-all",
         },
         claims: &claims,
         conditions: &conditions(&outcome.rows, &outcome.records),
@@ -87,7 +87,9 @@ impl Answered {
 
     /// The picture that shows the answers: the first one if none has the name.
     fn picture(&self) -> Option<(&str, &Figure)> {
-        let mut named = self.figures().filter(|(name, _)| name.starts_with(self.picture));
+        let mut named = self
+            .figures()
+            .filter(|(name, _)| name.starts_with(self.picture));
         named.next().or_else(|| self.figures().next())
     }
 }

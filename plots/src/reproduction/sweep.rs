@@ -6,7 +6,7 @@ use crate::PlotError;
 use crate::axis::frequency;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::dataset::{DataSet, KindData, Metric, Spread};
-use crate::figures::paper_figure;
+use crate::figures::{overview, paper_figure};
 use crate::table::percent;
 
 /// The chapters of what was measured, none without rows. Where nothing was timed, Figures 8 and 9
@@ -79,6 +79,10 @@ fn figure_8(sets: &[DataSet<'_>]) -> Result<Chapter, PlotError> {
             chapter.text.extend(sentence(set, &data));
         }
     }
+    let all = overview(sets)?;
+    chapter
+        .figures
+        .extend(all.map(|figure| ("figure8-all".to_string(), figure)));
     fill(&mut chapter, 8, sets, spreads)?;
     Ok(chapter)
 }

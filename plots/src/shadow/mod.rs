@@ -83,7 +83,10 @@ fn answers_of(isa: &str, data: &Data<'_>) -> Vec<(String, String)> {
             })
         };
         let all: Vec<_> = grid.filter_map(candidate).collect();
-        Some((format!("{of} ({isa} on {})", data.machine()), cheapest(&all)?))
+        Some((
+            format!("{of} ({isa} on {})", data.machine()),
+            cheapest(&all)?,
+        ))
     };
     kinds.into_iter().filter_map(answer).collect()
 }

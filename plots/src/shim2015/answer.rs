@@ -23,7 +23,10 @@ impl Point {
             period,
             overhead,
         } = self;
-        format!("a sample in {period:.0} cycles at {} overhead ({title})", overhead.percent(1))
+        format!(
+            "a sample in {period:.0} cycles at {} overhead ({title})",
+            overhead.percent(1)
+        )
     }
 }
 
@@ -53,18 +56,30 @@ fn finest(found: &Table<'_>, kinds: &[Kind]) -> Option<String> {
         })
     };
     let mut all: Vec<Point> = (kinds.iter())
-        .flat_map(|&kind| kind.waits().iter().filter_map(move |&turns| point(kind, turns)))
+        .flat_map(|&kind| {
+            kind.waits()
+                .iter()
+                .filter_map(move |&turns| point(kind, turns))
+        })
         .collect();
     all.sort_by(|a, b| a.period.total_cmp(&b.period));
     let first = all.first()?;
     let programs = over(first.overhead.count);
     let little = 100.0 * LITTLE;
     let text = match all.iter().find(|p| p.overhead.value <= LITTLE) {
-        Some(point) if std::ptr::eq(point, first) => return Some(format!("{}; {programs}", first.text())),
-        Some(point) => format!("{}, the finest that costs at most {little:.0}%", point.text()),
+        Some(point) if std::ptr::eq(point, first) => {
+            return Some(format!("{}; {programs}", first.text()));
+        }
+        Some(point) => format!(
+            "{}, the finest that costs at most {little:.0}%",
+            point.text()
+        ),
         None => format!("none of {} points costs at most {little:.0}%", all.len()),
     };
-    Some(format!("{text}; at full speed {}; {programs}", first.text()))
+    Some(format!(
+        "{text}; at full speed {}; {programs}",
+        first.text()
+    ))
 }
 
 /// What correction does for samples at full speed on the same core.
@@ -72,7 +87,11 @@ fn worth(found: &Table<'_>) -> Option<String> {
     let setting = wait(0);
     let scheme = Kind::IpcSmt.name();
     let of = |measure| found.mean_of(Cells::of(measure).scheme(scheme).setting(&setting));
-    let (kept, before, after) = (of("kept_ratio")?, of("damaged_ratio")?, of("damaged_kept_ratio")?);
+    let (kept, before, after) = (
+        of("kept_ratio")?,
+        of("damaged_ratio")?,
+        of("damaged_kept_ratio")?,
+    );
     Some(format!(
         "at full speed on the same core, double-time error correction keeps {} of samples; of all {} are damaged, of the \
          kept ones {}; {}",

@@ -52,7 +52,9 @@ pub fn write_shim2015(
             chapters.push(pairs(isa, found)?);
             chapters.extend(phases::chapter(isa, found)?);
         }
-        let answers = boards.iter().flat_map(|(isa, found)| answer::of(isa, found));
+        let answers = boards
+            .iter()
+            .flat_map(|(isa, found)| answer::of(isa, found));
         Ok(Answered {
             chapters,
             answers: answers.collect(),

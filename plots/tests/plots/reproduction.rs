@@ -104,8 +104,15 @@ fn a_report_holds_what_was_measured_and_judges_it() {
         );
     }
     assert!(!page.contains("figure6") && !page.contains("<two>") && page.contains("&lt;two&gt;"));
-    // Three kinds in four figures, each as SVG and PNG.
-    assert_eq!(files.figures.len(), 2 * 3 * 4);
+    // The answers and the picture that shows them stand above all chapters; each picture is there once.
+    let (top, chapters) = page.split_once("<section").expect("chapters");
+    let answer = "<ul class=\"answer\">\n<li><strong>hot method</strong>: burst 1, ";
+    assert!(top.contains(answer));
+    assert_eq!(top.matches("<figcaption>figures/figure8-all.").count(), 1);
+    assert_eq!(chapters.matches("At the top of this page: ").count(), 1);
+    assert_eq!(page.matches("<figcaption>").count(), 1 + 3 * 4);
+    // Three kinds in four figures and one of all, each as SVG and PNG.
+    assert_eq!(files.figures.len(), 2 * (1 + 3 * 4));
     let bars = fs::read_to_string(folder.path().join("figure7.csv")).expect("bars");
     let first = "one,riscv64,data_stream,plain_dise,1000,1320,13,107,200,,";
     assert!(bars.lines().any(|line| line.starts_with(first)), "{bars}");
