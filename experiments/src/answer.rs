@@ -88,6 +88,9 @@ impl Choice {
                     "the most accurate of {points} points, none of which reaches {enough:.0}%; {programs}"
                 )
             }
+            (points, 1) => {
+                format!("the only one of {points} points that reaches {enough:.0}%; {programs}")
+            }
             (points, reach) => format!(
                 "the {cheapest} of the {reach} points out of {points} that reach {enough:.0}%; {programs}"
             ),

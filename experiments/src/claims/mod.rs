@@ -17,6 +17,7 @@ use std::fmt;
 
 use hps_profile::summarize;
 
+pub use self::statement::rounded;
 use self::statement::{Number, Statement};
 use crate::figure7::{self, Bar};
 use crate::measurement::UnitRecord;

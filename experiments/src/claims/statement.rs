@@ -37,7 +37,8 @@ impl Number {
 }
 
 /// A number with this many decimals: one that rounds to zero has no sign.
-pub(crate) fn rounded(decimals: usize, number: f64) -> String {
+#[must_use]
+pub fn rounded(decimals: usize, number: f64) -> String {
     let text = format!("{number:.decimals$}");
     match text.strip_prefix('-') {
         Some(zero) if zero.bytes().all(|byte| b"0.".contains(&byte)) => zero.to_owned(),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hps_experiments::claims::rounded;
 use serde_json::Value;
 
 use super::shim_data::{estimate, list, number, text};
@@ -110,9 +111,10 @@ fn answers(result: &Value) -> Vec<(String, String)> {
 /// A mean with its interval.
 fn within(value: &Value, unit: &str) -> String {
     let (mean, half) = estimate(value);
+    let mean = rounded(1, mean);
     match half {
-        0.0 => format!("{mean:.1}{unit}"),
-        half => format!("{mean:.1} ± {half:.1}{unit}"),
+        0.0 => format!("{mean}{unit}"),
+        half => format!("{mean} ± {half:.1}{unit}"),
     }
 }
 
