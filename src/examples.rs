@@ -354,6 +354,9 @@ Examples:
       One program, function by function.
   hps validate bwt --report bwt
       A page: time by function, call graphs, collectors of calls and distances of samples on both sides.
+  hps validate --counters bwt lz --record records
+      Instructions, branches and misses that this processor counts beside those of the simulated machine; and
+      a record of them, which `hps validate --records records` shows beside those of other machines.
   hps validate bwt --isa alpha
       The same with the Alpha form in the simulator.
   hps validate --native ./bzip2 --riscv ./bzip2-riscv --root data -- -c -9 input

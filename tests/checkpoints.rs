@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::cases::build::{Isa, build};
-use crate::support::{Hps, Run};
+use crate::support::{Hps, Run, every_by_day};
 
 const FUNCTIONAL: &[&str] = &[];
 const BY_CYCLE: &[&str] = &["--machine", "hps-4wide"];
@@ -142,7 +142,7 @@ fn what_a_system_has_open_goes_on() {
         ("threads_fork.c", 15_017),
         ("pi_mutexes.c", 10_009),
     ];
-    for (source, every) in cases {
+    for (source, every) in every_by_day(2, cases.to_vec()) {
         let program = build(Isa::Riscv64, source, &["-O2", "-pthread"]);
         let run = |keeps: &[&str]| {
             let root = folder();

@@ -170,7 +170,7 @@ fn every_program_and_profile_exhaustively() {
 #[test]
 fn whole_runs() {
     // Each program with one of the profiles in turn.
-    let numbered = every_by_day(4, mostly_riscv().into_iter().enumerate().collect());
+    let numbered = every_by_day(8, mostly_riscv().into_iter().enumerate().collect());
     in_parallel(&numbered, |&(number, subject)| {
         let (w, name) = (subject.0, title(subject));
         let kind = ProfileKind::ALL[number % 3];

@@ -150,9 +150,30 @@ macro_rules! on_both {
     };
 }
 
-on_both! {
+/// Alpha by night alone: compressors take long.
+macro_rules! on_riscv64_by_day {
+    ($($name:ident)*) => {
+        $(mod $name {
+            use hps_system::image::Isa;
+            #[test]
+            fn on_riscv64() {
+                super::$name(Isa::Riscv64);
+            }
+            #[test]
+            #[ignore = "takes long: scripts/nightly.sh"]
+            fn on_alpha() {
+                super::$name(Isa::Alpha);
+            }
+        })*
+    };
+}
+
+on_riscv64_by_day! {
     bzip2_compresses_and_decompresses
     gzip_compresses_and_decompresses
+}
+
+on_both! {
     lua_runs_a_script
     lua_reports_an_error_that_nobody_catches
     exceptions_pass_through_frames

@@ -354,3 +354,75 @@ fn collectors_of_calls_are_compared_on_both_sides() {
         assert!(report.join(file).is_file(), "{file}");
     }
 }
+
+/// Counts of a program without hooks: what the host's processor does not count, it says.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn events_are_counted_on_both_sides_and_kept_as_a_record() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    let folder = tempfile::tempdir().expect("a folder");
+    let records = folder.path().join("records");
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("validate");
+    let hps = |words: &[&str]| {
+        let run = Command::new(env!("CARGO_BIN_EXE_hps"))
+            .arg("validate")
+            .args(words)
+            .arg("--out")
+            .arg(&out)
+            .output()
+            .expect("hps runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&run.stdout), text(&run.stderr), run.status.code())
+    };
+    let at = records.to_str().expect("a name");
+    let (text, said, code) = hps(&["--counters", "lz", "--runs", "2", "--record", at]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(text.contains("lz: same output; "), "{text}");
+    let files = std::fs::read_dir(&records).expect("records");
+    let files: Vec<PathBuf> = files.map(|f| f.expect("a file").path()).collect();
+    assert_eq!(files.len(), 1);
+    let document: Value =
+        serde_json::from_str(&std::fs::read_to_string(&files[0]).expect("it is there"))
+            .expect("JSON");
+    json_schema::expect_valid("hps-counters", &document);
+    let program = &document["programs"][0];
+    let events = program["events"].as_array().expect("events");
+    for event in events {
+        assert!(
+            event["native"].is_null() != event["missing"].is_null(),
+            "{event}"
+        );
+        let Some(native) = event["native"]["median"].as_f64() else {
+            continue;
+        };
+        // Another instruction set, the same work.
+        if event["event"] == "instructions" {
+            let ratio = native / event["simulated"].as_f64().expect("a number");
+            assert!((0.5..2.0).contains(&ratio), "{event}");
+        }
+    }
+    let simulated = |name: &str| {
+        let event = events.iter().find(|e| e["event"] == name);
+        event.expect("an event")["simulated"]
+            .as_u64()
+            .expect("a number")
+    };
+    assert!(simulated("instructions") > 1_000_000 && simulated("branches") > 100_000);
+    assert!(simulated("branches") > simulated("branch-misses") && simulated("branch-misses") > 0);
+    // A record of another machine stands beside it.
+    let mut other = document.clone();
+    other["host"]["processor"] = "Another one".into();
+    std::fs::write(records.join("other.json"), other.to_string()).expect("it is written");
+    let (table, said, code) = hps(&["--records", at]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        table.contains("Another one (x86_64)") && table.matches("hps-4wide").count() == 2,
+        "{table}"
+    );
+    std::fs::write(records.join("third.json"), "{}").expect("it is written");
+    let (_, said, code) = hps(&["--records", at]);
+    assert!(
+        code == Some(2) && said.contains("third.json: no record of this version"),
+        "{said}"
+    );
+}

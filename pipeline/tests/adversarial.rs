@@ -91,8 +91,9 @@ fn compare(config: &MachineConfig, program: &Program) -> Compared {
 
 /// Both cores should agree within 3% everywhere. The instruction-driven core does not yet: the differences that
 /// are known to be larger are counted in docs/measurements/core-accuracy.md, and there may be no more of them.
-/// `cargo test -p hps-pipeline --test all adversarial -- --nocapture` prints the table.
+/// `cargo test -p hps-pipeline --test all adversarial -- --ignored --nocapture` prints the table.
 #[test]
+#[ignore = "each kernel on each machine by both cores: scripts/nightly.sh"]
 fn no_more_adversarial_programs_than_known_differ_by_three_percent() {
     const BOUND_PERCENT: f64 = 3.0;
     const KNOWN: usize = 174;

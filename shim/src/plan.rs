@@ -120,7 +120,9 @@ impl Plan {
             let refused = match event.kind {
                 EventKind::Region(_) => &None,
                 EventKind::Software(_) => &machine.software_refused,
-                EventKind::Hardware(_) | EventKind::Raw(_) => &machine.hardware_refused,
+                EventKind::Hardware(_) | EventKind::Cache(_) | EventKind::Raw(_) => {
+                    &machine.hardware_refused
+                }
             };
             if let Some(why) = refused {
                 return Err(ShimError::NoEvents {

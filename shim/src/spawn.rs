@@ -9,7 +9,7 @@ use std::io::{Error, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -40,6 +40,12 @@ pub struct Start {
     pub environment: Vec<(OsString, OsString)>,
     /// CPUs that it may use; all of ours if empty.
     pub cpus: Vec<usize>,
+    /// Working folder of the program; ours if there is none.
+    pub folder: Option<PathBuf>,
+    /// File that is its standard input, in place of ours.
+    pub input: Option<PathBuf>,
+    /// Its standard output goes nowhere.
+    pub silent: bool,
     /// A file for what `/proc/PID/stat` says of the program's process before the program runs: who finds it later knows
     /// which process it was.
     pub record: Option<PathBuf>,
@@ -95,6 +101,18 @@ impl Waiting {
         command
             .args(&start.command[1..])
             .envs(start.environment.iter().cloned());
+        if let Some(folder) = &start.folder {
+            command.current_dir(folder);
+        }
+        if let Some(input) = &start.input {
+            let opened = std::fs::File::open(input);
+            command.stdin(
+                opened.map_err(|e| not_started(format!("{program} < {}", input.display()), e))?,
+            );
+        }
+        if start.silent {
+            command.stdout(Stdio::null());
+        }
         let cpus = (!start.cpus.is_empty()).then(|| set_of(&start.cpus));
         let other = go.as_raw_fd();
         // SAFETY: `prepare` calls nothing that is not safe after `fork`.

@@ -30,11 +30,12 @@ const LOCK: &str = r#"{
 
 /// Formats whose documents other tests validate, since they need a second processor of the host, a compiler for it, or
 /// much time.
-const ELSEWHERE: [(&str, &str); 5] = [
+const ELSEWHERE: [(&str, &str); 6] = [
     ("hps-shim", "tests/shim_cli.rs"),
     ("hps-shim-measurement", "tests/shim_cli.rs"),
     ("hps-bench-counts", "src/commands/bench/counts.rs"),
     ("hps-validation", "tests/shim_validate.rs"),
+    ("hps-counters", "tests/shim_validate.rs"),
     ("hps-shadow-native", "tests/shadow_native.rs"),
 ];
 

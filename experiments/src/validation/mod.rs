@@ -3,6 +3,7 @@
 //! Native results come in as numbers ([`Native`]): nothing here runs on the host.
 
 mod comparison;
+mod counters;
 mod functional;
 mod functions;
 mod graph;
@@ -23,6 +24,7 @@ use hps_system::process::{Process, ProcessConfig};
 pub use comparison::{
     CallComparison, CallDifference, Comparison, FunctionRow, Origin, TimeComparison,
 };
+pub use counters::{CountedEvent, CountedProgram, EVENTS, NativeCount, NativelyCounted, count};
 pub use functions::base_name;
 pub use graph::{EdgeDifference, Edges, GraphComparison};
 pub use observers::{

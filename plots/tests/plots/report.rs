@@ -1,7 +1,7 @@
 //! Whole reports from rows made by a formula.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::{Timed, failed, grid, grid_of, row, sampled};
 use hps_experiments::{ProfileKind, Row, frames};
@@ -79,13 +79,13 @@ fn a_full_grid_makes_every_figure() {
             }
         }
     }
-    for file in &files.figures {
-        assert!(file.exists());
-        if file.extension().is_some_and(|e| e == "png") {
-            let (width, height, colours) = colours(file);
-            assert!(width >= 1400 && height >= 500, "{file:?}: {width}x{height}");
-            assert!(colours > 20, "{file:?} has {colours} colours");
-        }
+    assert!(files.figures.iter().all(|file| file.exists()));
+    // To look at each pixel takes long: every fourth bitmap, among which is one of each form.
+    let is_bitmap = |file: &&PathBuf| file.extension().is_some_and(|e| e == "png");
+    for file in files.figures.iter().filter(is_bitmap).step_by(4) {
+        let (width, height, colours) = colours(file);
+        assert!(width >= 1400 && height >= 500, "{file:?}: {width}x{height}");
+        assert!(colours > 20, "{file:?} has {colours} colours");
     }
     assert_eq!(html.matches("<svg").count(), 1 + 3 * 9);
     assert!(html.len() < 5_000_000);

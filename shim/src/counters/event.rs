@@ -25,6 +25,8 @@ pub enum EventKind {
     Hardware(u64),
     /// One of perf's software events (`PERF_COUNT_SW_*`).
     Software(u64),
+    /// One of perf's events of caches (`PERF_TYPE_HW_CACHE`).
+    Cache(u64),
     /// A processor's own event (`PERF_TYPE_RAW`).
     Raw(u64),
     /// A counter of the observed thread's slot in the region.
@@ -50,6 +52,37 @@ pub(super) const HARDWARE: [(&str, u32); 10] = [
     ("ref-cycles", sys::PERF_COUNT_HW_REF_CPU_CYCLES),
 ];
 
+/// A cache, what is done to it, and what comes of that, as the kernel joins them.
+const fn cache(cache: u32, does: u32, comes: u32) -> u32 {
+    cache | does << 8 | comes << 16
+}
+
+/// Events of caches: loads, and those that miss.
+const CACHES: [(&str, u32); 8] = {
+    const LOADS: u32 = sys::PERF_COUNT_HW_CACHE_OP_READ;
+    const ALL: u32 = sys::PERF_COUNT_HW_CACHE_RESULT_ACCESS;
+    const MISSES: u32 = sys::PERF_COUNT_HW_CACHE_RESULT_MISS;
+    const L1D: u32 = sys::PERF_COUNT_HW_CACHE_L1D;
+    const L1I: u32 = sys::PERF_COUNT_HW_CACHE_L1I;
+    const LAST: u32 = sys::PERF_COUNT_HW_CACHE_LL;
+    [
+        ("L1-dcache-loads", cache(L1D, LOADS, ALL)),
+        ("L1-dcache-load-misses", cache(L1D, LOADS, MISSES)),
+        ("L1-icache-loads", cache(L1I, LOADS, ALL)),
+        ("L1-icache-load-misses", cache(L1I, LOADS, MISSES)),
+        ("LLC-loads", cache(LAST, LOADS, ALL)),
+        ("LLC-load-misses", cache(LAST, LOADS, MISSES)),
+        (
+            "dTLB-load-misses",
+            cache(sys::PERF_COUNT_HW_CACHE_DTLB, LOADS, MISSES),
+        ),
+        (
+            "iTLB-load-misses",
+            cache(sys::PERF_COUNT_HW_CACHE_ITLB, LOADS, MISSES),
+        ),
+    ]
+};
+
 const SOFTWARE: [(&str, u32); 7] = [
     ("cpu-clock", sys::PERF_COUNT_SW_CPU_CLOCK),
     ("task-clock", sys::PERF_COUNT_SW_TASK_CLOCK),
@@ -61,7 +94,8 @@ const SOFTWARE: [(&str, u32); 7] = [
 ];
 
 fn known() -> String {
-    let names = HARDWARE.iter().chain(&SOFTWARE).map(|(name, _)| *name);
+    let all = HARDWARE.iter().chain(&CACHES).chain(&SOFTWARE);
+    let names = all.map(|(name, _)| *name);
     format!("known are {}", names.collect::<Vec<_>>().join(", "))
 }
 
@@ -87,6 +121,7 @@ impl FromStr for Event {
         };
         let kind = find(&HARDWARE)
             .map(EventKind::Hardware)
+            .or_else(|| find(&CACHES).map(EventKind::Cache))
             .or_else(|| find(&SOFTWARE).map(EventKind::Software))
             .or_else(|| region().map(EventKind::Region))
             .or_else(|| raw().map(EventKind::Raw));
@@ -108,7 +143,8 @@ impl Event {
     /// Whether it needs a performance monitoring unit.
     #[must_use]
     pub fn needs_pmu(&self) -> bool {
-        matches!(self.kind, EventKind::Hardware(_) | EventKind::Raw(_))
+        use EventKind::{Cache, Hardware, Raw};
+        matches!(self.kind, Hardware(_) | Cache(_) | Raw(_))
     }
 
     /// Instructions that retired.
@@ -138,6 +174,14 @@ mod tests {
         assert_eq!(event("cycles"), Some(EventKind::Hardware(0)));
         assert_eq!(event("instructions:u"), Some(EventKind::Hardware(1)));
         assert_eq!(event("task-clock"), Some(EventKind::Software(1)));
+        assert_eq!(
+            event("L1-dcache-load-misses"),
+            Some(EventKind::Cache(0x1_0000))
+        );
+        assert_eq!(
+            event("dTLB-load-misses:u"),
+            Some(EventKind::Cache(0x1_0003))
+        );
         assert_eq!(event("r01c0"), Some(EventKind::Raw(0x1c0)));
         assert_eq!(event("soft:7"), Some(EventKind::Region(7)));
         for bad in ["", "cylces", "r", "rxyz", "soft:8", ":u"] {

@@ -23,6 +23,8 @@ const PAGE_BYTES: usize = 4096;
 pub enum Target {
     /// A process, with what it starts later, wherever it runs.
     Process(u32),
+    /// A process, with what it starts later, from the program on that it executes next.
+    Program(u32),
     /// The calling thread.
     OwnThread,
     /// Whatever runs on a CPU.
@@ -73,7 +75,7 @@ impl PerfEvent {
         attr.set_exclude_kernel(u64::from(event.user_only));
         attr.set_exclude_hv(u64::from(event.user_only));
         let (pid, cpu) = match target {
-            Target::Process(pid) => (pid as i32, -1),
+            Target::Process(pid) | Target::Program(pid) => (pid as i32, -1),
             Target::OwnThread => (0, -1),
             Target::Cpu(cpu) => (-1, cpu as i32),
         };
@@ -81,7 +83,11 @@ impl PerfEvent {
             attr.__bindgen_anon_3.config1 = user_access();
         }
         // Threads that the program starts later count too; such an event has no page to read.
-        attr.set_inherit(u64::from(matches!(target, Target::Process(_))));
+        let of_another = matches!(target, Target::Process(_) | Target::Program(_));
+        attr.set_inherit(u64::from(of_another));
+        let begins_later = u64::from(matches!(target, Target::Program(_)));
+        attr.set_disabled(begins_later);
+        attr.set_enable_on_exec(begins_later);
         let flags = u64::from(sys::PERF_FLAG_FD_CLOEXEC);
         // SAFETY: `attr` is a complete structure of the size that it names.
         let fd: RawFd = unsafe { perf::perf_event_open(&mut attr, pid, cpu, -1, flags) };
@@ -96,7 +102,7 @@ impl PerfEvent {
         // SAFETY: the kernel has just returned this descriptor, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(fd) };
         let page = match target {
-            Target::Process(_) => None,
+            _ if of_another => None,
             _ if event.needs_pmu => map(&file),
             _ => None,
         };

@@ -59,6 +59,7 @@ impl Asked {
     pub fn plain(event: &Event) -> Option<Self> {
         let (type_number, config) = match event.kind {
             EventKind::Hardware(config) => (sys::PERF_TYPE_HARDWARE, config),
+            EventKind::Cache(config) => (sys::PERF_TYPE_HW_CACHE, config),
             EventKind::Software(config) => (sys::PERF_TYPE_SOFTWARE, config),
             EventKind::Raw(config) => (sys::PERF_TYPE_RAW, config),
             EventKind::Region(_) => return None,

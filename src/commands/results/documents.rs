@@ -15,7 +15,6 @@ pub fn all() -> Vec<Described> {
         root::described(),
         analyze::described(),
         collect::described(),
-        validate::described(),
         saved::described(),
         doctor::described(),
     ];
@@ -25,6 +24,7 @@ pub fn all() -> Vec<Described> {
     all.extend(bench::all_described());
     all.extend(shadow::all_described());
     all.extend(shim::all_described());
+    all.extend(validate::all_described());
     all.extend(machine::all_described());
     all.extend(dise::all_described());
     all

@@ -53,6 +53,16 @@ pub struct ValidateArgs {
     /// Machine of the timed run
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,
+    /// Count events of the processor (instructions, branches, misses of caches and TLBs) in user mode of the program
+    /// without hooks, --runs times each, and set them beside those of the simulated machine
+    #[arg(long, conflicts_with_all = ["no_timing", "report", "calls", "image"])]
+    pub counters: bool,
+    /// Write what --counters found into this folder, as a record of this machine that others can read beside theirs
+    #[arg(long, value_name = "DIR", requires = "counters")]
+    pub record: Option<OutFolder>,
+    /// Show the records of a folder, those of all machines in one table, and count nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["counters", "native", "args", "json"])]
+    pub records: Option<PathBuf>,
     /// Simulate functionally only: instructions, no cycles
     #[arg(long)]
     pub no_timing: bool,

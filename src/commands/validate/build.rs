@@ -1,6 +1,7 @@
 //! Builds a program of the project twice from the same sources: natively and instrumented, and for
 //! RISC-V or Alpha with the same inlining, so that every call of the one is a call of the other.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -62,6 +63,8 @@ struct Target<'a> {
 pub struct SimulatedBuild {
     /// Without hooks.
     pub plain: Arc<ProgramImage>,
+    /// The file of that.
+    pub plain_file: PathBuf,
     /// The program with the hooks of the native form, which write tags into memory.
     pub instrumented: Arc<ProgramImage>,
 }
@@ -86,25 +89,24 @@ impl Compilers {
         }
     }
 
-    /// The instrumented executable of a program, for this host.
-    pub fn native(&self, name: &str) -> anyhow::Result<PathBuf> {
+    /// The executable of a program for this host, with hooks at its functions or without.
+    pub fn native(&self, name: &str, has_hooks: bool) -> anyhow::Result<PathBuf> {
         ensure!(
             cfg!(target_arch = "x86_64"),
             "the programs that come with the project have a native form for x86-64 only; give a pair \
              of your own with --native and --simulated"
         );
+        let mut compile = vec!["-march=x86-64-v2", "-fPIE", "-fvisibility=hidden"];
+        if has_hooks {
+            compile.push("-finstrument-functions");
+        }
         self.build(
             name,
             &Target {
                 isa: "x86_64",
                 cc: &self.cc,
                 cxx: &self.cxx,
-                compile: &[
-                    "-march=x86-64-v2",
-                    "-fPIE",
-                    "-fvisibility=hidden",
-                    "-finstrument-functions",
-                ],
+                compile: &compile,
                 // Dynamic, so that a library can be preloaded; the hooks of the C library, which do
                 // nothing, stand in where none is.
                 link: &[
@@ -123,6 +125,22 @@ impl Compilers {
         )
     }
 
+    /// A file with the contents of an executable, which this host can run.
+    pub fn kept(&self, name: &str, isa: Isa, contents: &[u8]) -> anyhow::Result<PathBuf> {
+        let file = self.folder.join(format!("{name}.{}", isa.name()));
+        let said = || {
+            format!(
+                "{}: cannot be written; choose another folder with --out",
+                file.display()
+            )
+        };
+        std::fs::create_dir_all(&self.folder).with_context(said)?;
+        std::fs::write(&file, contents).with_context(said)?;
+        let may_run = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&file, may_run).with_context(said)?;
+        Ok(file)
+    }
+
     /// The simulated executables with the same inlining, if the host has a cross compiler.
     pub fn simulated(&self, name: &str, isa: Isa) -> anyhow::Result<Option<SimulatedBuild>> {
         let cc = host::cross_compiler_name(isa);
@@ -130,20 +148,22 @@ impl Compilers {
         if host::find(&[&cc]).is_none() || host::find(&[&cxx]).is_none() {
             return Ok(None);
         }
-        let image = |instrumented| self.image(name, isa, (&cc, &cxx), instrumented);
+        let file = |instrumented| self.simulated_file(name, isa, (&cc, &cxx), instrumented);
+        let (plain_file, instrumented) = (file(false)?, file(true)?);
         Ok(Some(SimulatedBuild {
-            plain: image(false)?,
-            instrumented: image(true)?,
+            plain: Arc::new(ProgramImage::load(&plain_file)?),
+            plain_file,
+            instrumented: Arc::new(ProgramImage::load(&instrumented)?),
         }))
     }
 
-    fn image(
+    fn simulated_file(
         &self,
         name: &str,
         isa: Isa,
         (cc, cxx): (&str, &str),
         instrumented: bool,
-    ) -> anyhow::Result<Arc<ProgramImage>> {
+    ) -> anyhow::Result<PathBuf> {
         // The flags of `workloads/build.sh`.
         let (mut compile, pages) = match (isa, BITMANIP.contains(&name)) {
             (Isa::Riscv64, true) => (vec!["-march=rv64gc_zba_zbb_zbs", "-mabi=lp64d"], "4096"),
@@ -157,7 +177,7 @@ impl Compilers {
             compile.push("-finstrument-functions");
         }
         let hooks: &[&str] = &["-std=gnu11", "-fno-instrument-functions"];
-        let made = self.build(
+        self.build(
             name,
             &Target {
                 isa: isa.name(),
@@ -175,8 +195,7 @@ impl Compilers {
                 libraries: &["-lgcc"],
                 beside: instrumented.then_some((STAND_IN, hooks)),
             },
-        )?;
-        Ok(Arc::new(ProgramImage::load(&made)?))
+        )
     }
 
     /// Builds a program, unless the same sources were built in the same way before.

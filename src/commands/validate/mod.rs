@@ -24,6 +24,7 @@
 
 mod args;
 mod build;
+mod counters;
 mod native;
 mod report;
 
@@ -36,6 +37,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_productions::SamplePoint;
 use hps_shim::calls::Collector;
 use hps_shim::pace::Pace;
+use hps_system::image::Isa;
 use hps_system::os::{Output, Stdin};
 use hps_workloads::Workload;
 use schemars::JsonSchema;
@@ -54,6 +56,8 @@ struct Subject {
     name: String,
     native: NativeProgram,
     simulated: Simulated,
+    /// Contents of the simulated executable's file.
+    simulated_file: Vec<u8>,
 }
 
 /// Settings of the measurement.
@@ -72,6 +76,12 @@ struct Settings {
 
 /// Validates programs of the project, or a pair of the user's.
 pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
+    if let Some(folder) = &args.records {
+        return counters::records(folder);
+    }
+    if args.counters {
+        return counters::run(args);
+    }
     let machine = if args.no_timing {
         None
     } else {
@@ -95,21 +105,11 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
         point: SamplePoint::from_frequency(args.burst, args.one_in)?,
         libraries: Libraries::build(&args.out)?,
     };
-    let pair = args.native.is_some();
     let mut comparisons = Vec::new();
-    if pair {
-        comparisons.push(compared(&user_pair(args)?, &settings)?);
-    } else {
-        let compilers = Compilers::new(&args.out);
-        let chosen = workloads(&args.args)?;
-        for (done, workload) in chosen.iter().enumerate() {
-            if chosen.len() > 1 {
-                say!("{} ({} of {})", workload.name, done + 1, chosen.len());
-            }
-            let subject = workload_pair(args, workload, &compilers)?;
-            comparisons.push(compared(&subject, &settings)?);
-        }
-    }
+    for_each_subject(args, true, |subject| {
+        comparisons.push(compared(subject, &settings)?);
+        Ok(())
+    })?;
     let mut out = String::new();
     if let [comparison] = comparisons.as_slice() {
         out += &report::one(comparison, args.top);
@@ -144,6 +144,26 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
         programs: &comparisons,
     }))?;
     Ok(u8::from(comparisons.iter().any(|c| !c.same_output)))
+}
+
+/// Visits the user's pair, or the programs of the project, whose native form has hooks or not.
+fn for_each_subject(
+    args: &ValidateArgs,
+    has_hooks: bool,
+    mut visit: impl FnMut(&Subject) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    if args.native.is_some() {
+        return visit(&user_pair(args)?);
+    }
+    let compilers = Compilers::new(&args.out);
+    let chosen = workloads(&args.args)?;
+    for (done, workload) in chosen.iter().enumerate() {
+        if chosen.len() > 1 {
+            say!("{} ({} of {})", workload.name, done + 1, chosen.len());
+        }
+        visit(&workload_pair(args, workload, &compilers, has_hooks)?)?;
+    }
+    Ok(())
 }
 
 /// Format of what `hps validate` writes.
@@ -190,6 +210,7 @@ fn workload_pair(
     args: &ValidateArgs,
     workload: &'static Workload,
     compilers: &Compilers,
+    has_hooks: bool,
 ) -> anyhow::Result<Subject> {
     let size = match args.size {
         Size::Small => hps_workloads::Size::Small,
@@ -200,18 +221,26 @@ fn workload_pair(
     } else {
         compilers.simulated(workload.name, args.isa)?
     };
-    let (image, instrumented, origin) = match rebuilt {
-        Some(built) => (built.plain, Some(built.instrumented), Origin::Rebuilt),
-        None => (
-            Program::find(workload.name, args.isa)?.image,
-            None,
-            Origin::Image,
-        ),
+    let (image, instrumented, origin, file) = match rebuilt {
+        Some(built) => {
+            let file = std::fs::read(&built.plain_file)?;
+            (built.plain, Some(built.instrumented), Origin::Rebuilt, file)
+        }
+        None => {
+            let image = Program::find(workload.name, args.isa)?.image;
+            let file = workload.image(args.isa.name()).unwrap_or_default();
+            (image, None, Origin::Image, file.to_vec())
+        }
+    };
+    // Where the simulated instruction set is the host's, both sides execute one file.
+    let native = match args.isa.name() == std::env::consts::ARCH && !has_hooks {
+        true => compilers.kept(workload.name, args.isa, &file)?,
+        false => compilers.native(workload.name, has_hooks)?,
     };
     Ok(Subject {
         name: workload.name.to_owned(),
         native: NativeProgram {
-            executable: compilers.native(workload.name)?,
+            executable: native,
             args: workload.args(size).map(str::to_owned).to_vec(),
             env: Vec::new(),
             folder: None,
@@ -224,6 +253,7 @@ fn workload_pair(
             origin,
             expected: Some(workload.expected(size)),
         },
+        simulated_file: file,
     })
 }
 
@@ -273,7 +303,17 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
             origin: Origin::User,
             expected: None,
         },
+        simulated_file: contents(simulated)?,
     })
+}
+
+/// Contents of the file of a program that is named, or is a file.
+fn contents(program: &str) -> anyhow::Result<Vec<u8>> {
+    let of_project = hps_workloads::find(program).and_then(|w| w.image(Isa::Riscv64.name()));
+    match of_project {
+        Some(image) => Ok(image.to_vec()),
+        None => std::fs::read(program).with_context(|| format!("{program}: cannot be read")),
+    }
 }
 
 /// Runs both forms and compares them.
@@ -326,6 +366,7 @@ fn cycles(pace: Pace, machine: &MachineConfig) -> u64 {
 }
 
 /// What the command writes as JSON.
-pub fn described() -> Described {
-    FORMAT.described::<ValidationDocument<'_>>(&["validate"])
+pub fn all_described() -> [Described; 2] {
+    let whole = FORMAT.described::<ValidationDocument<'_>>(&["validate"]);
+    [whole, counters::described()]
 }

@@ -77,7 +77,7 @@ impl Libraries {
 }
 
 impl NativeProgram {
-    fn command(&self, library: Option<&Path>) -> anyhow::Result<Command> {
+    pub(super) fn command(&self, library: Option<&Path>) -> anyhow::Result<Command> {
         let mut command = Command::new(std::path::absolute(&self.executable)?);
         command
             .args(&self.args)
@@ -354,11 +354,11 @@ impl NativeProgram {
         Ok(Started { child })
     }
 
-    fn not_started(&self) -> String {
+    pub(super) fn not_started(&self) -> String {
         format!("{}: cannot be started", self.name())
     }
 
-    fn ended_well(&self, status: ExitStatus) -> anyhow::Result<()> {
+    pub(super) fn ended_well(&self, status: ExitStatus) -> anyhow::Result<()> {
         ensure!(status.success(), "{}: ended with {status}", self.name());
         Ok(())
     }

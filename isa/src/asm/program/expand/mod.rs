@@ -18,7 +18,7 @@ use crate::said;
 use crate::said::Said;
 
 /// Most lines that may come of `.rept` and macros.
-const MOST_LINES: usize = 1 << 20;
+const MOST_LINES: usize = if cfg!(test) { 1 << 14 } else { 1 << 20 };
 /// Most bytes of these lines. Those of `.rept` and macros inside of others count each time that they are looked at.
 const MOST_BYTES: usize = 1 << 26;
 /// Most of `.rept` and macros that lie inside of each other.

@@ -327,9 +327,9 @@ fn much_has_a_bound() {
     let error = wrong(&bytes(MOST_LINES + 1));
     assert_eq!((error.line, error.column), (3, 1));
     assert!(
-        error
-            .message
-            .starts_with("more than 1048576 lines come of `.rept` and macros"),
+        error.message.starts_with(&format!(
+            "more than {MOST_LINES} lines come of `.rept` and macros"
+        )),
         "{error}"
     );
     program("nop\n.rept 9000000000000000000\n.endr");
