@@ -4,6 +4,11 @@
 #
 #   scripts/emulated-machine.sh            Arm (PMUv3); needs QEMU 7.2, cpio and the cross compiler
 #   scripts/emulated-machine.sh riscv64    RISC-V (Sscofpmf); needs QEMU 10: QEMU 7.2 hangs or counts twice
+#   scripts/emulated-machine.sh --record HPS FOLDER [riscv64]
+#
+# With --record no test runs, but `hps validate --counters --record`, and FOLDER gets the machine's record. HPS is the static
+# file for that processor (scripts/static.sh). RISC-V counts programs that come with the project: both sides run one file. Arm
+# counts bzip2, whose sources scripts/real-programs.sh fetches, built for both instruction sets in one way.
 #
 # Kernel and busybox come through apt and are pinned by version and SHA-256; they are kept in target/emulated-machine. Where
 # a mirror has them no more, those that it has are taken and named: counts do not depend on the kernel. What this host lacks
@@ -11,6 +16,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=target/emulated-machine
+record=
+if [ "${1:-}" = --record ]; then
+    if (($# < 3)); then
+        sed -n '2,14s/^# \?//p' "$0" >&2
+        exit 2
+    fi
+    hps=$2 record=$3
+    shift 3
+fi
 mkdir -p "$out"
 
 left_out() { # WHY
@@ -61,13 +75,31 @@ need $cc $compiler
 source scripts/debian-source.sh
 
 # The tests as one static program.
-linker=CARGO_TARGET_$(tr a-z- A-Z_ <<<$target)_LINKER
-export "$linker=$cc" "${linker%LINKER}RUSTFLAGS=-C target-feature=+crt-static"
-[ -z "${RUSTFLAGS:-}" ] || export RUSTFLAGS="$RUSTFLAGS -C target-feature=+crt-static"
-# Nothing that it runs is worth the time to optimize hps-profile.
-tests=$(cargo test --quiet --locked --no-run --target $target -p hps-shim --test emulated --message-format=json-render-diagnostics \
-    --config 'profile.dev.package.hps-profile.opt-level=0' |
-    sed -n 's/.*"executable":"\([^"]*emulated-[^"]*\)".*/\1/p' | tail -1)
+build_tests() {
+    local linker
+    linker=CARGO_TARGET_$(tr a-z- A-Z_ <<<$target)_LINKER
+    export "$linker=$cc" "${linker%LINKER}RUSTFLAGS=-C target-feature=+crt-static"
+    [ -z "${RUSTFLAGS:-}" ] || export RUSTFLAGS="$RUSTFLAGS -C target-feature=+crt-static"
+    # Nothing that it runs is worth the time to optimize hps-profile.
+    cargo test --quiet --locked --no-run --target $target -p hps-shim --test emulated --message-format=json-render-diagnostics \
+        --config 'profile.dev.package.hps-profile.opt-level=0' |
+        sed -n 's/.*"executable":"\([^"]*emulated-[^"]*\)".*/\1/p' | tail -1
+}
+
+# bzip2 for this machine and for the simulator, and what it compresses.
+build_bzip2() {
+    local sources=target/real-programs/src/bzip2
+    if [ ! -d $sources ]; then
+        echo "error: $sources: the sources of bzip2 are missing; run scripts/real-programs.sh first" >&2
+        exit 1
+    fi
+    need riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu
+    head -c 4000 scripts/emulated-machine.sh >"$1/input"
+    (cd $sources && for compiler in "$cc" riscv64-linux-gnu-gcc; do
+        $compiler -O2 -static -D_FILE_OFFSET_BITS=64 -o "$1/bzip2-${compiler%%-*}" \
+            bzip2.c blocksort.c huffman.c crctable.c randtable.c compress.c decompress.c bzlib.c
+    done)
+}
 
 # A first file system of two programs and a script.
 work=$(mktemp -d)
@@ -83,7 +115,17 @@ dpkg-deb --fsys-tarfile "$kept-busybox.deb" | tar -x -C "$work" --no-anchored bu
 find "$work" -path '*/bin/busybox' -exec mv {} "$work/busybox" \;
 mkdir -p "$work"/ram/{bin,dev,proc,sys,tmp}
 mv "$work/busybox" "$work/ram/bin/busybox"
-cp "$tests" "$work/ram/tests"
+counted="lz bwt"
+if [ -n "$record" ]; then
+    cp "$hps" "$work/ram/hps"
+    if [ $debian = arm64 ]; then
+        build_bzip2 "$work/ram"
+        counted="--native /bzip2-aarch64 --simulated /bzip2-riscv64 --root / -- -1 -c input"
+    fi
+else
+    cp "$(build_tests)" "$work/ram/tests"
+    chmod 755 "$work/ram/tests"
+fi
 [ $debian = riscv64 ] || $cc -std=c11 -O2 -Wall -Wextra -Werror -pthread -static -Ishim/include -o "$work/ram/stays" shim/tests/programs/stays.c
 cat >"$work/ram/init" <<'INIT'
 #!/bin/busybox sh
@@ -94,19 +136,33 @@ cat >"$work/ram/init" <<'INIT'
 for word in $(/bin/busybox cat /proc/cmdline); do
     case $word in hps.tests=*) tests=${word#*=} ;; esac
 done
-if /tests "$tests" --test-threads 1 --nocapture; then echo "hps: passed"; else echo "hps: failed"; fi
+if [ -x /hps ]; then
+    cd /tmp
+    if /hps validate --counters --runs 5 --record /tmp/records COUNTED; then
+        for file in /tmp/records/*; do
+            echo "hps: record ${file##*/}"
+            /bin/busybox cat "$file"
+        done
+    fi
+    echo "hps: end"
+elif /tests "$tests" --test-threads 1 --nocapture; then echo "hps: passed"; else echo "hps: failed"; fi
 /bin/busybox poweroff -f
 INIT
-chmod 755 "$work/ram" "$work/ram/init" "$work/ram/tests"
+sed -i "s|COUNTED|$counted|" "$work/ram/init"
+chmod 755 "$work/ram" "$work/ram/init"
 (cd "$work/ram" && find . | cpio --quiet -o -H newc) | gzip -1 >"$work/ram.gz"
 image=$(ls "$work"/boot/vmlinu[xz]-*)
 
 boot() { # TESTS SHIFT QEMU'S OPTIONS...: an instruction takes 2^SHIFT ns
     local tests=$1 shift=$2 log=$work/log
     shift 2
-    timeout 300 $qemu "$@" -m 512 -icount shift=$shift,sleep=off -seed 1 -rtc base=2026-01-01,clock=vm -nographic -nodefaults \
+    timeout ${record:+3}300 $qemu "$@" -m 1024 -icount shift=$shift,sleep=off -seed 1 -rtc base=2026-01-01,clock=vm -nographic -nodefaults \
         -serial stdio -monitor none -no-reboot -kernel "$image" -initrd "$work/ram.gz" \
         -append "console=$console panic=-1 loglevel=4 hps.tests=$tests" </dev/null >"$log" 2>&1 || true
+    if [ -n "$record" ]; then
+        keep_record "$log"
+        return
+    fi
     tr -d '\r' <"$log" | sed -n '/^running/,/^hps: /p'
     grep -q '^hps: passed' "$log" || {
         echo "error: the tests $tests failed in the emulated machine, whose last words are" >&2
@@ -114,6 +170,23 @@ boot() { # TESTS SHIFT QEMU'S OPTIONS...: an instruction takes 2^SHIFT ns
         exit 1
     }
 }
+# Writes the record that a machine has printed into the folder.
+keep_record() { # LOG
+    local name
+    name=$(tr -d '\r' <"$1" | sed -n 's/^hps: record //p')
+    if [ -z "$name" ]; then
+        echo "error: nothing was recorded in the emulated machine, whose last words are" >&2
+        tail -n 8 "$1" >&2
+        exit 1
+    fi
+    mkdir -p "$record"
+    tr -d '\r' <"$1" | sed -n '/^hps: record /,/^hps: end/{/^hps: /d;p}' >"$record/$name"
+    echo "record  $record/$name"
+}
+if [ -n "$record" ]; then
+    boot none 0 "${machine[@]}" -smp 2
+    exit 0
+fi
 boot one_ 0 "${machine[@]}" -smp 1
 boot slow_ 6 "${machine[@]}" -smp 1
 if [ $debian = arm64 ]; then

@@ -22,7 +22,7 @@ use hps_shim::pace::Pace;
 use hps_shim::plan::{Mode, Plan};
 use hps_shim::region::{REGION_VARIABLE, Region, Slot};
 use hps_shim::session::{Request, Session};
-use hps_shim::spawn::Start;
+use hps_shim::spawn::{Start, Waiting};
 
 /// Environment variables of a started copy of this program: its role, and the file in which it reports.
 const ROLE: &str = "HPS_SHIM_TEST_ROLE";
@@ -96,6 +96,27 @@ fn one_counts_are_exact_by_page_and_by_call() {
         }
     }
     sysctl("perf_user_access", "1");
+}
+
+#[test]
+fn one_a_program_is_counted_from_its_first_instruction_to_its_last() {
+    let event: Event = "instructions:u".parse().unwrap();
+    let instructions = |turns: &str| {
+        let waiting = Waiting::new(&play(turns, Path::new("/dev/null"))).unwrap();
+        let mut counter = PerfEvent::open(&event, Target::Program(waiting.pid())).unwrap();
+        // Nothing before the program is counted.
+        assert_eq!(counter.read_by_call().unwrap(), 0);
+        assert!(waiting.go().unwrap().wait().unwrap().success());
+        counter.read_by_call().unwrap()
+    };
+    let [few, many] = ["1000000", "3000000"].map(instructions);
+    eprintln!("instructions of a program: {few} and {many}");
+    // Two instructions a turn; the rest is the test program's own.
+    assert!(
+        (many - few).abs_diff(4_000_000) < 20_000,
+        "{few} and {many}"
+    );
+    assert!((2_000_000..8_000_000).contains(&few), "{few}");
 }
 
 /// Arm's counter of 32 bits overflows after 2^31 cycles, since the kernel starts it there.
@@ -228,6 +249,7 @@ fn role() {
         Ok("rights") => rights(),
         Ok("phases") => phases(),
         Ok("lasts") => lasts(),
+        Ok(count) => turns(count.parse().expect("a number of turns")),
         _ => {}
     }
 }
