@@ -1,6 +1,6 @@
 //! Groups of options that several commands share: one name and one meaning each.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ impl JsonArgs {
     /// Makes the file, if there is to be one: for a command that has long to run before it writes.
     pub fn open(&self) -> anyhow::Result<Json<'_>> {
         let file = self.json.as_deref().filter(|_| !self.is_printed());
-        let open = |path: &Path| File::create(path).with_context(|| refusal(path));
+        let open = |path: &Path| Part::new(path).with_context(|| refusal(path));
         Ok(Json {
             args: self,
             file: file.map(open).transpose()?,
@@ -83,7 +83,57 @@ impl JsonArgs {
 /// Results as JSON: their destination, if they are asked for.
 pub struct Json<'a> {
     args: &'a JsonArgs,
-    file: Option<File>,
+    file: Option<Part>,
+}
+
+/// A file that gets its name once it is whole: what had the name before stays until then.
+struct Part {
+    file: File,
+    /// The name meanwhile, and the one to come; `None` of what is no regular file, such as a pipe.
+    names: Option<[PathBuf; 2]>,
+}
+
+impl Part {
+    fn new(path: &Path) -> io::Result<Part> {
+        // The target of a link, so that the link stays.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
+            let file = File::create(path)?;
+            return Ok(Part { file, names: None });
+        }
+        let mut part = target.file_name().unwrap_or_default().to_os_string();
+        part.push(format!(".{}.part", std::process::id()));
+        let part = target.with_file_name(part);
+        // A folder may take no new files, and the old one be writable.
+        match File::create(&part) {
+            Ok(file) => Ok(Part {
+                file,
+                names: Some([part, target]),
+            }),
+            Err(_) => Ok(Part {
+                file: File::create(path)?,
+                names: None,
+            }),
+        }
+    }
+
+    fn finish(mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())?;
+        if let Some([part, target]) = &self.names {
+            fs::rename(part, target)?;
+        }
+        self.names = None;
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Some([part, _]) = &self.names {
+            // Nothing is lost if it stays.
+            let _ = fs::remove_file(part);
+        }
+    }
 }
 
 impl Json<'_> {
@@ -95,9 +145,7 @@ impl Json<'_> {
         let text = serde_json::to_string_pretty(results)? + "\n";
         match self.file {
             None => Ok(text::print(&text)?),
-            Some(mut file) => file
-                .write_all(text.as_bytes())
-                .with_context(|| refusal(path)),
+            Some(file) => file.finish(&text).with_context(|| refusal(path)),
         }
     }
 }
