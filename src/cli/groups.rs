@@ -334,4 +334,26 @@ mod tests {
         assert_eq!(names, ["bwt", "ray", "lz"]);
         assert_eq!(paths, ["./a,b"]);
     }
+
+    #[test]
+    fn a_file_keeps_what_it_held_until_the_new_text_is_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("a"), folder.path().join("link"));
+        fs::write(&file, "old").expect("written");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        let holds = |text: &str| assert_eq!(fs::read_to_string(&file).expect("there"), text);
+        let part = Part::new(&link).expect("a part");
+        holds("old");
+        // As of a run that fails.
+        drop(part);
+        holds("old");
+        let part = Part::new(&link).expect("a part");
+        part.finish("new").expect("written");
+        holds("new");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+        let nothing = Part::new(Path::new("/dev/null")).expect("a device");
+        nothing.finish("nothing").expect("written");
+        assert!(Part::new(&folder.path().join("none/a")).is_err());
+    }
 }
