@@ -296,7 +296,8 @@ mod tests {
     use clap::CommandFactory;
 
     /// Options and arguments that name what a command reads, by the words of the command and their names.
-    const INPUTS: [&str; 18] = [
+    const INPUTS: [&str; 19] = [
+        "records",
         "from_checkpoint",
         "regions",
         "root",

@@ -57,11 +57,11 @@ pub struct ValidateArgs {
     /// without hooks, --runs times each, and set them beside those of the simulated machine
     #[arg(long, conflicts_with_all = ["no_timing", "report", "calls", "image"])]
     pub counters: bool,
-    /// Write what --counters found into this folder, as a record of this machine that others can read beside theirs
-    #[arg(long, value_name = "DIR", requires = "counters")]
+    /// As --counters, and write the counts into this folder, as a record of this machine that others can read beside theirs
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["no_timing", "report", "calls", "image"])]
     pub record: Option<OutFolder>,
     /// Show the records of a folder, those of all machines in one table, and count nothing
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["counters", "native", "args", "json"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["counters", "record", "native", "args", "json"])]
     pub records: Option<PathBuf>,
     /// Simulate functionally only: instructions, no cycles
     #[arg(long)]

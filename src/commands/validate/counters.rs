@@ -38,7 +38,7 @@ pub struct CountersDocument {
     host: Host,
     /// Name of the simulated machine.
     machine_name: String,
-    /// The simulated machine in Rusty Object Notation.
+    /// The simulated machine in Rusty Object Notation, without its name.
     machine: String,
     /// The programs.
     programs: Vec<CountedProgram>,
@@ -93,7 +93,7 @@ pub fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         host: Host::find()?,
         machine_name: machine.name.clone(),
-        machine: machine.to_ron(),
+        machine: machine.fingerprint(),
         programs,
     };
     args.json.print_text(&told(&document))?;

@@ -79,7 +79,7 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     if let Some(folder) = &args.records {
         return counters::records(folder);
     }
-    if args.counters {
+    if args.counters || args.record.is_some() {
         return counters::run(args);
     }
     let machine = if args.no_timing {
