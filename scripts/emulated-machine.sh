@@ -120,7 +120,7 @@ if [ -n "$record" ]; then
     cp "$hps" "$work/ram/hps"
     if [ $debian = arm64 ]; then
         build_bzip2 "$work/ram"
-        counted="--native /bzip2-aarch64 --simulated /bzip2-riscv64 --root / -- -1 -c input"
+        counted="--native /bzip2-aarch64 --simulated /bzip2-riscv64 --root / -- -1 -c /input"
     fi
 else
     cp "$(build_tests)" "$work/ram/tests"

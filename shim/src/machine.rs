@@ -67,6 +67,38 @@ fn cpuinfo(text: &str, key: &str) -> Option<String> {
     })
 }
 
+/// Cores of Arm's own, by their number (`CPU part` of implementer 0x41).
+const ARM_CORES: [(&str, &str); 8] = [
+    ("0xd03", "Cortex-A53"),
+    ("0xd07", "Cortex-A57"),
+    ("0xd08", "Cortex-A72"),
+    ("0xd0b", "Cortex-A76"),
+    ("0xd0c", "Neoverse-N1"),
+    ("0xd40", "Neoverse-V1"),
+    ("0xd49", "Neoverse-N2"),
+    ("0xd4f", "Neoverse-V2"),
+];
+
+/// The processor's name: the kernel's, of an Arm core what its numbers stand for, of a RISC-V core its microarchitecture; or
+/// else the instruction set's.
+fn processor_name(info: &str) -> String {
+    let of_arm = || {
+        let (implementer, part) = (
+            cpuinfo(info, "CPU implementer")?,
+            cpuinfo(info, "CPU part")?,
+        );
+        let known = ARM_CORES.iter().find(|(number, _)| *number == part);
+        Some(match known.filter(|_| implementer == "0x41") {
+            Some((_, name)) => format!("Arm {name}"),
+            None => format!("implementer {implementer}, part {part}"),
+        })
+    };
+    cpuinfo(info, "model name")
+        .or_else(of_arm)
+        .or_else(|| cpuinfo(info, "uarch"))
+        .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}
+
 fn cores(allowed: &[usize]) -> Vec<Vec<usize>> {
     let mut cores: Vec<Vec<usize>> = Vec::new();
     for &cpu in allowed {
@@ -116,10 +148,9 @@ impl Machine {
         }
         let stable_clock =
             cfg!(not(target_arch = "x86_64")) || (has("constant_tsc") && has("nonstop_tsc"));
-        let processor = cpuinfo(&info, "model name");
         let hardware = user_reads("cycles:u");
         Ok(Self {
-            processor: processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+            processor: processor_name(&info),
             cores: cores(&allowed),
             allowed,
             virtualized: has("hypervisor") || Path::new("/sys/hypervisor/type").exists(),
@@ -357,6 +388,21 @@ fn has_stamps(architecture: &str, flags: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_are_named_by_what_the_kernel_says_of_them() {
+        let arm = |implementer, part| {
+            format!("processor\t: 0\nCPU implementer\t: {implementer}\nCPU part\t: {part}\n")
+        };
+        assert_eq!(processor_name("model name\t: Some CPU\n"), "Some CPU");
+        assert_eq!(processor_name(&arm("0x41", "0xd07")), "Arm Cortex-A57");
+        assert_eq!(
+            processor_name(&arm("0x61", "0xd07")),
+            "implementer 0x61, part 0xd07"
+        );
+        assert_eq!(processor_name("uarch\t: sifive,u74-mc\n"), "sifive,u74-mc");
+        assert_eq!(processor_name("hart: 0\n"), std::env::consts::ARCH);
+    }
 
     #[test]
     fn this_machine_is_described() {
