@@ -69,6 +69,10 @@ static void close_slot(enum ending ending, uint32_t detail) {
   slot->life_ns = now_ns() - forked_ns;
   slot->ending = ending;
   slot->detail = detail;
+  if (ending == BUDGET) {
+    __atomic_fetch_add(&region->ended_instructions, slot->instructions, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&region->ended_ns, slot->life_ns, __ATOMIC_RELAXED);
+  }
   __atomic_store_n(&slot->state, ENDED, __ATOMIC_RELEASE);
   kernel(NR_futex, &slot->head, 1, 1, 0);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,16 +10,20 @@ use hps_shim::symbols::{ProcessMaps, Symbolizer};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
+use crate::found::{Found, Now};
 use crate::layout::{
     BREAK, CHUNK_EVENTS, CHUNKS, ENDED, FREE, RUNNING, Region, SLOTS, STARTING, Slot, UNITS,
 };
-use crate::outcome::{Ending, Shadow};
+use crate::outcome::{Ending, Monitor, Shadow};
 use crate::walk::{Block, Kind, Walk};
 
 /// How long a slot that nobody writes into is waited for at a time.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long a shadow may take to begin once its program has ended.
 const LONGEST_START: Duration = Duration::from_millis(500);
+
+/// Time between two calls of a view.
+const BETWEEN_VIEWS: Duration = Duration::from_secs(1);
 
 /// State that followers share.
 pub struct Watch<'a> {
@@ -32,6 +37,8 @@ pub struct Watch<'a> {
     pub lets_finish: bool,
     /// Shadows are children of this process.
     pub is_parent: bool,
+    /// What the shadows that have ended have shown.
+    pub found: &'a Mutex<Found>,
 }
 
 /// Results of a follower.
@@ -49,18 +56,47 @@ pub struct Followed {
 
 impl Watch<'_> {
     /// Follows the shadows of one slot, one after the other, until the program has ended.
-    pub fn follow(&self, slot: usize) -> Followed {
-        let mut followed = Followed::default();
+    pub fn follow(&self, slot: usize) {
         while self.wait_for_shadow(slot) {
-            followed.walk.interrupt();
+            let mut followed = Followed::default();
             let shadow = self.follow_one(slot, &mut followed);
             followed.shadows.push(shadow);
+            self.add(followed);
         }
-        followed
+    }
+
+    /// Calls `view` each second until the program has ended.
+    pub fn show(&self, began: Instant, view: &(dyn Fn(&mut Now<'_>) + Sync)) {
+        let mut next = BETWEEN_VIEWS;
+        while !self.over.load(Ordering::Acquire) {
+            std::thread::sleep(PAUSE);
+            if began.elapsed() < next {
+                continue;
+            }
+            next = began.elapsed() + BETWEEN_VIEWS;
+            let layout = self.region.layout();
+            let lives =
+                |slot: &&Slot| matches!(slot.state.load(Ordering::Relaxed), STARTING | RUNNING);
+            let found = self.found.lock();
+            view(&mut Now {
+                elapsed: began.elapsed(),
+                cpu: Duration::from_nanos(layout.header.cpu_ns.load(Ordering::Relaxed)),
+                alive: layout.slots[1..].iter().filter(lives).count(),
+                monitor: Monitor::of(self.region),
+                found: &mut found.unwrap_or_else(std::sync::PoisonError::into_inner),
+            });
+        }
+    }
+
+    fn add(&self, followed: Followed) {
+        let found = self.found.lock();
+        found
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .add(followed);
     }
 
     /// Follows shadows in the order of their forks: each begins where the one before ended.
-    pub fn follow_in_order(&self) -> Followed {
+    pub fn follow_in_order(&self) {
         let mut followed = Followed::default();
         let mut next = 1;
         let mut last = Instant::now();
@@ -86,7 +122,7 @@ impl Watch<'_> {
                 }
                 // One that never began belongs to a program that was killed before it could fork.
                 None if over && (taken.is_empty() || last.elapsed() > LONGEST_START) => {
-                    return followed;
+                    return self.add(followed);
                 }
                 None => std::thread::sleep(Duration::from_micros(200)),
             }
@@ -203,7 +239,16 @@ impl Watch<'_> {
 }
 
 fn shadow_of(slot: &Slot, ending: Ending) -> Shadow {
+    let name: Vec<u8> = slot
+        .name
+        .iter()
+        .map(|byte| byte.load(Ordering::Relaxed))
+        .take_while(|byte| *byte != 0)
+        .collect();
     Shadow {
+        thread: slot.thread.load(Ordering::Relaxed),
+        thread_name: String::from_utf8_lossy(&name).into_owned(),
+        sample: slot.sample.load(Ordering::Relaxed),
         ending,
         detail: slot.detail.load(Ordering::Relaxed),
         sequence: slot.sequence.load(Ordering::Relaxed),

@@ -342,23 +342,6 @@ fn shadows_see_the_hot_function_and_their_calls_are_counted() {
 }
 
 #[test]
-fn a_budget_leaves_forks_out() {
-    let bench = Bench::new();
-    bench.compile("world.c", &[]);
-    world(&bench, "spared", 10, |command| {
-        // A millionth of the time is less than one fork takes.
-        let request = Request {
-            most_overhead: Some(1e-6),
-            ..bench.request(Mode::Sample, command)
-        };
-        let session = request.run(&bench.library).expect("it runs");
-        assert_eq!(session.monitor.forks, 1, "the first one is free");
-        assert!(session.monitor.spared > 0, "{:?}", session.monitor);
-        i32::from(session.code)
-    });
-}
-
-#[test]
 fn shadows_end_with_a_program_that_is_killed() {
     let bench = Bench::new();
     let program = bench.compile("forever.c", &[]);
