@@ -58,17 +58,25 @@ static struct usage usage_so_far(void) {
                         u[2] * 1000000000 + u[3] * 1000, u[8]};
 }
 
+/* Processor time of this thread. The forks of an attached program are made by another process, for which it waits: there
+ * it is time. */
+static uint64_t own_ns(void) {
+  uint64_t t[2];
+  kernel(NR_clock_gettime, region->is_attached ? 1 : 3, t, 0, 0);
+  return t[0] * 1000000000 + t[1];
+}
+
 /* What it takes to touch a page for the first time, in nanoseconds of this thread. */
 static uint64_t price_of_fault(void) {
   const uint64_t pages = 64;
-  uint64_t t[4];
+  uint64_t began;
   uint8_t *room = map_memory(0, pages * 4096, PROT_RW, MAP_PRIVATE_ANONYMOUS);
   if (!room) return MOST_FAULT_NS;
-  kernel(NR_clock_gettime, 3, t, 0, 0);
+  began = own_ns();
   for (uint64_t i = 0; i < pages; i++) ((volatile uint8_t *)room)[i * 4096] = 1;
-  kernel(NR_clock_gettime, 3, t + 2, 0, 0);
+  began = own_ns() - began;
   kernel(NR_munmap, room, pages * 4096, 0, 0);
-  return ((t[2] - t[0]) * 1000000000 + t[3] - t[1]) / pages + 1;
+  return began / pages + 1;
 }
 
 static int64_t toward(int64_t usual, int64_t seen, uint64_t passed_ns, uint64_t horizon_ns) {
@@ -129,7 +137,7 @@ static void look(unsigned live) {
 
 /* Puts pages together that were huge before a fork, some at each signal, once no shadow shares them. */
 static void restore_huge_pages(void) {
-  uint64_t began = now_ns(), left = RESTORED_AT_ONCE;
+  uint64_t began = own_ns(), left = RESTORED_AT_ONCE;
   if (!can_restore) return;
   while (cost.splits && left) {
     struct range *range = &cost.split[cost.splits - 1];
@@ -140,7 +148,7 @@ static void restore_huge_pages(void) {
     left -= bytes;
     if (range->start >= range->end) cost.splits--;
   }
-  cost.restore_ns += now_ns() - began;
+  cost.restore_ns += own_ns() - began;
 }
 
 static uint64_t scaled(uint64_t ns, uint64_t from_pages, uint64_t to_pages) {
@@ -176,7 +184,7 @@ static int is_earned(void) {
   uint64_t spent, expected, earned, to_come = 0;
   if (!pages) return 0; /* the supervisor has not looked yet */
   expected = expected_cost(pages);
-  spent = region->monitor_ns + region->signals * SIGNAL_NS + region->copied_ns;
+  spent = region->spent_ns + region->signals * SIGNAL_NS + region->copied_ns;
   earned = cost.last.cpu_ns / 1000000 * region->most_overhead_millionths;
   if (cost.is_open && since < LATE_NS) {
     uint64_t so_far = cost.fork_ns + cost_of_copies() + cost.restore_ns;

@@ -125,6 +125,7 @@ struct header {
   uint64_t private_pages; /* resident in the program and its own; the supervisor counts them, if there is a budget */
   uint64_t huge_bytes; /* of them in huge pages */
   uint64_t huge[HUGE_RANGES][2]; /* where these are, and nothing but them */
+  uint64_t spent_ns; /* processor time of the program in the monitor, with forks */
   uint64_t fault_ns; /* what a fault was measured to cost */
   uint64_t copied; /* faults because of forks */
   uint64_t copied_ns; /* what they have cost, and code that ran without its huge pages */

@@ -298,7 +298,7 @@ __attribute__((used)) static void *on_signal(int signal, const int32_t *info, st
 /* Forks a shadow that goes on at `frame`: 0 in the shadow. */
 static int64_t fork_here(struct context *frame) {
   struct slot *taken = take_slot();
-  uint64_t before = region->fork_ns;
+  uint64_t before = own_ns();
   int64_t pid;
   if (!taken) {
     __atomic_fetch_add(&region->crowded, 1, __ATOMIC_RELAXED);
@@ -316,7 +316,7 @@ static int64_t fork_here(struct context *frame) {
     return 0;
   }
   __atomic_fetch_add(&region->live, 1, __ATOMIC_RELAXED);
-  if (pid > 0 && region->most_overhead_millionths) open_fork(region->fork_ns - before);
+  if (pid > 0 && region->most_overhead_millionths) open_fork(own_ns() - before);
   return pid;
 }
 
@@ -336,7 +336,7 @@ static int may_fork(int is_wanted, unsigned live, uint64_t signal, struct thread
 /* Takes one signal of the timer. */
 static void monitor(struct context *frame) {
   static uint32_t is_busy; /* in another thread */
-  uint64_t began = now_ns(), signals, sum;
+  uint64_t began = now_ns(), own = own_ns(), signals, sum;
   unsigned live = live_shadows();
   int is_wanted;
   restart_call(frame);
@@ -356,6 +356,7 @@ static void monitor(struct context *frame) {
     }
     __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
   }
+  __atomic_fetch_add(&region->spent_ns, own_ns() - own, __ATOMIC_RELAXED);
   __atomic_fetch_add(&region->monitor_ns, now_ns() - began, __ATOMIC_RELAXED);
 }
 
@@ -615,7 +616,7 @@ static int64_t begin(const char *path) {
   uint64_t began;
   if (error < 0) return error;
   if (region->magic != MAGIC) return -EPROTO;
-  began = now_ns();
+  began = own_ns();
   if (supervisor_is_gone()) return -ETIME;
   /* It would adopt shadows, and its `wait` would tell of them. */
   if (region->is_attached && (kernel(NR_prctl, 37, &adopts, 0, 0) < 0 || adopts || own == 1))
@@ -634,7 +635,7 @@ static int64_t begin(const char *path) {
     error = start_timer();
     if (error < 0) end_monitor();
     can_restore = kernel(NR_madvise, 0, 0, MADV_COLLAPSE, 0) == 0;
-    __atomic_fetch_add(&region->monitor_ns, now_ns() - began, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&region->spent_ns, own_ns() - began, __ATOMIC_RELAXED);
     return error;
   }
   return kernel(NR_tgkill, own, kernel(NR_gettid, 0, 0, 0, 0), SIGNAL, 0);

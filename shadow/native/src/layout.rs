@@ -104,6 +104,8 @@ pub struct Header {
     pub huge_bytes: AtomicU64,
     /// Addresses of these: begin, end.
     pub huge: [[AtomicU64; 2]; HUGE_RANGES],
+    /// Processor time of the program in the monitor, with forks, in nanoseconds.
+    pub spent_ns: AtomicU64,
     /// Measured cost of a fault, in nanoseconds.
     pub fault_ns: AtomicU64,
     /// Faults because of forks.

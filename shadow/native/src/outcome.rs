@@ -160,6 +160,8 @@ pub struct Monitor {
     pub restarted: u64,
     /// Forks that the limit of overhead prevented.
     pub spared: u64,
+    /// Processor time that the program spent in the monitor, with forks; of an attached program the time.
+    pub spent_ns: u64,
     /// With a limit of overhead: faults of the program because of forks.
     pub copied: u64,
     /// Cost of these faults, and of code that ran without its huge pages.
@@ -194,6 +196,7 @@ impl Monitor {
             fork_ns: get(&header.fork_ns),
             restarted: get(&header.restarted),
             spared: get(&header.spared),
+            spent_ns: get(&header.spent_ns),
             copied: get(&header.copied),
             copied_ns: get(&header.copied_ns),
             fault_ns: get(&header.fault_ns),

@@ -59,7 +59,7 @@ impl Session {
     fn unaffordable(&self, expected: f64) -> String {
         let (share, cpu) = (self.most_overhead.unwrap_or(0.0), self.cpu.as_secs_f64());
         // The monitor's own time comes off the limit as well.
-        let monitor = self.monitor.monitor_ns as f64 / 1e9;
+        let monitor = self.monitor.spent_ns as f64 / 1e9;
         let left = share - monitor / cpu.max(1e-9);
         let mut needs = vec![format!(
             "allow more (--max-overhead {:.2})",
@@ -164,7 +164,7 @@ mod tests {
         let dear = Monitor {
             signals: 3,
             spared: 3,
-            monitor_ns: 1_000_000,
+            spent_ns: 1_000_000,
             expected_ns: 25_000_000,
             expected_bytes: 3 << 19,
             ..Monitor::default()

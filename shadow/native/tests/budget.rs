@@ -65,7 +65,7 @@ fn copies_of_pages_are_counted_and_forks_are_spared_for_them() {
             "{kind} {monitor:?}"
         );
         // What has been spent is what the program had earned, but for one fork that was expected to cost less.
-        let spent = (monitor.monitor_ns + monitor.copied_ns) as f64;
+        let spent = (monitor.spent_ns + monitor.copied_ns) as f64;
         let earned = 0.5 * session.cpu.as_secs_f64() * 1e9;
         let one = spent / monitor.forks as f64;
         assert!(spent <= earned + one, "{kind} {monitor:?}");
