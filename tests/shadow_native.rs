@@ -57,6 +57,8 @@ fn a_program_runs_as_alone_and_its_profiles_are_written() {
     let (out, file) = (hps.path("saved"), hps.path("result.json"));
     let options = [
         "--perfect",
+        "--values",
+        "all",
         "--length",
         "300000",
         "--out",
@@ -94,7 +96,16 @@ fn a_program_runs_as_alone_and_its_profiles_are_written() {
         shadows.len() as u64,
         result["monitor"]["forks"].as_u64().expect("forks")
     );
-    for name in ["path", "long_path", "edge", "call_pair", "value"] {
+    for name in [
+        "path",
+        "long_path",
+        "edge",
+        "call_pair",
+        "value",
+        "value_rsi",
+        "value_r9",
+        "value_rax",
+    ] {
         json(&format!("{out}/{name}.json"));
         json(&format!("{out}/perfect/{name}.json"));
     }

@@ -55,6 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         load: 1.0,
         most_overhead: None,
         by_turn: false,
+        all_values: false,
         view: View::default(),
         sample,
         period: Duration::from_millis(4),

@@ -1,8 +1,8 @@
 /* A budget of overhead: what the monitor, forks and copies of pages have cost the program, what the next fork is expected
  * to cost, and whether the program has earned that.
  *
- * Faults are counted by the kernel (getrusage). Those beyond their usual rate and beyond the program's growth since a fork
- * are the fork's, at most one for each page that was private then. A fault costs what was measured when the monitor began,
+ * Faults are counted by the kernel (getrusage). Those beyond the program's growth since a fork, and beyond the usual rate of
+ * such faults, are the fork's, at most one for each page that was private then. A fault costs what was measured when the monitor began,
  * or, where there are many, the system time beyond its usual rate. What forks have cost is learned by private page. */
 #ifndef HPS_SHADOW_BUDGET_H
 #define HPS_SHADOW_BUDGET_H
@@ -39,7 +39,9 @@ struct usage {
 
 static struct {
   struct usage last, at_fork;
-  int64_t faults_a_second, system_ns_a_second; /* as usual, in a second of processor time */
+  /* As usual, in a second of processor time: faults that are no growth, and system time. */
+  int64_t faults_a_second, system_ns_a_second;
+  uint64_t last_pages;
   uint64_t pages, faults, fork_ns, lost_ns, restore_ns, expected_ns; /* of the last fork */
   uint64_t closed_ns, closed_faults; /* copies of the forks before */
   uint64_t learned_ns, learned_pages;
@@ -96,7 +98,8 @@ static uint64_t loss(uint64_t ns, uint64_t bytes) {
 
 /* What copies of pages since the last fork have cost. */
 static uint64_t cost_of_copies(void) {
-  uint64_t by_price = cost.faults * region->fault_ns, most = cost.faults * MOST_FAULT_NS;
+  /* A copy reads a page besides. */
+  uint64_t by_price = cost.faults * region->fault_ns * 3 / 2, most = cost.faults * MOST_FAULT_NS;
   int64_t system =
       (int64_t)(cost.last.system_ns - cost.at_fork.system_ns) -
       in(cost.last.cpu_ns - cost.at_fork.cpu_ns, cost.system_ns_a_second);
@@ -109,21 +112,23 @@ static uint64_t cost_of_copies(void) {
 static void look(unsigned live) {
   struct usage now = usage_so_far();
   uint64_t passed = now.cpu_ns - cost.last.cpu_ns, since = now.cpu_ns - cost.at_fork.cpu_ns;
-  int64_t faults, system;
+  int64_t faults, system, grown = (int64_t)(region->private_pages - cost.last_pages);
   int is_first = !cost.last.cpu_ns, is_usual = !cost.is_open || (!live && since > SETTLED_NS);
   uint64_t horizon = cost.is_open && is_usual ? 10 * LATE_NS : LATE_NS / 2;
   if (is_first) region->fault_ns = price_of_fault();
   if (passed < 1000) return;
   if (is_first) horizon = passed;
-  faults = (int64_t)(now.faults - cost.last.faults) * 1000000 / (int64_t)(passed / 1000);
+  faults = (int64_t)(now.faults - cost.last.faults) - (grown > 0 ? grown : 0);
+  faults = (faults > 0 ? faults : 0) * 1000000 / (int64_t)(passed / 1000);
   system = (int64_t)(now.system_ns - cost.last.system_ns) * 1000 / (int64_t)(passed / 1000) * 1000;
   if (cost.split_bytes && passed > now.system_ns - cost.last.system_ns)
     cost.lost_ns += loss(passed - (now.system_ns - cost.last.system_ns), cost.split_bytes);
   cost.last = now;
+  cost.last_pages = region->private_pages;
   if (cost.is_open) {
-    int64_t made = (int64_t)(now.faults - cost.at_fork.faults), usual = in(since, cost.faults_a_second),
-            grown = (int64_t)(region->private_pages - cost.pages);
-    made -= usual > grown ? usual : grown;
+    int64_t made = (int64_t)(now.faults - cost.at_fork.faults) - in(since, cost.faults_a_second);
+    grown = (int64_t)(cost.last_pages - cost.pages);
+    if (grown > 0) made -= grown;
     if (made > (int64_t)cost.pages) made = (int64_t)cost.pages;
     if (made > (int64_t)cost.faults) cost.faults = (uint64_t)made;
   }
@@ -224,7 +229,7 @@ static void open_fork(uint64_t fork_ns) {
   unsigned ranges = __atomic_load_n(&region->huge_ranges, __ATOMIC_ACQUIRE);
   close_fork();
   cost.last = cost.at_fork = usage_so_far();
-  cost.pages = region->private_pages;
+  cost.pages = cost.last_pages = region->private_pages;
   cost.faults = cost.lost_ns = cost.restore_ns = 0;
   cost.fork_ns = fork_ns;
   cost.expected_ns = region->expected_ns;

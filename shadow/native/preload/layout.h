@@ -16,6 +16,9 @@
 #define CALLS 512
 #define ACTIONS 8
 #define DESCRIPTORS 7
+/* Values beside the events: of a call the registers of its arguments, of a return that of its result. */
+#define CALL_VALUES 6
+#define RETURN_VALUES 1
 /* Ranges of memory in huge pages that are known. */
 #define HUGE_RANGES 32
 /* The event of control that came from nowhere: a signal. */
@@ -84,7 +87,7 @@ struct slot {
   uint32_t first[CHUNKS]; /* first event of a chunk */
   uint32_t count[CHUNKS];
   uint32_t maps_bytes;
-  uint32_t in_call; /* it begins in a unit that ends with a call */
+  uint32_t in_call; /* values of the unit that it begins in: that ends with a call or a return */
   uint32_t is_apart; /* it holds nothing of the program's: the program may go on */
   uint32_t opens_files; /* or has opened some */
   uint64_t sample; /* its length, in instructions */
@@ -94,7 +97,7 @@ struct slot {
   char maps[65536 - 128 - 8 * CHUNKS]; /* lines of /proc/self/maps with code */
   struct unit unit[UNITS];
   uint32_t ring[CHUNKS][CHUNK_EVENTS];
-  uint64_t argument[CHUNKS][CHUNK_EVENTS]; /* of each call, in the order of events */
+  uint64_t value[CHUNKS][CALL_VALUES * CHUNK_EVENTS]; /* of each call and return, in the order of events */
 };
 
 struct header {
@@ -120,6 +123,8 @@ struct header {
   uint32_t takes_leases; /* the program does: shadows open no files */
   uint32_t is_attached; /* the supervisor is not the program's parent */
   uint32_t by_turn; /* threads are forked in turn */
+  uint32_t call_values; /* of each call: 1, or all CALL_VALUES and those of returns */
+  uint32_t pad;
   uint32_t huge_ranges; /* of `huge` */
   uint64_t waited; /* signals at which another thread was waited for */
   uint64_t private_pages; /* resident in the program and its own; the supervisor counts them, if there is a budget */

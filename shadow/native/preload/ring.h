@@ -34,7 +34,7 @@ static void begin_chunk(void) {
   chunk = head % CHUNKS;
   slot->first[chunk] = CHUNK_EVENTS - events_left;
   S.ring = (uint64_t)&slot->ring[chunk][CHUNK_EVENTS - events_left];
-  S.argument = (uint64_t)slot->argument[chunk];
+  S.value = (uint64_t)slot->value[chunk];
 }
 
 /* Hands the events so far to the supervisor. */

@@ -374,8 +374,13 @@ static void fork_stretch(void) {
   note_descriptors();
   remaining = (int64_t)region->sample;
   taken->sample = region->sample;
-  in_call = S.ring && (last = ((uint32_t *)S.ring)[-1]) != BREAK &&
-            (slot->unit[last].kind == CALL || slot->unit[last].kind == CALL_INDIRECT);
+  in_call = 0;
+  if (S.ring && (last = ((uint32_t *)S.ring)[-1]) != BREAK) {
+    enum kind kind = slot->unit[last].kind;
+    in_call = kind == CALL || kind == CALL_INDIRECT ? region->call_values
+              : kind == RETURN && notes_all_values()   ? RETURN_VALUES
+                                                       : 0;
+  }
   if (fork_into(taken) != 0) return;
   slot->in_call = in_call;
   become_shadow(1);

@@ -31,6 +31,10 @@ pub const CALLS: usize = 512;
 pub const ACTIONS: usize = 8;
 /// Kinds of descriptors of a policy.
 pub const DESCRIPTORS: usize = 7;
+/// Values of a call beside the events: the registers that have arguments.
+pub const CALL_VALUES: usize = 6;
+/// Values of a return: the register that has the result.
+pub const RETURN_VALUES: usize = 1;
 /// Ranges of memory in huge pages that are known.
 pub const HUGE_RANGES: usize = 32;
 /// The event of control that came from nowhere: a signal.
@@ -94,6 +98,9 @@ pub struct Header {
     pub is_attached: AtomicU32,
     /// Not 0: threads are forked in turn.
     pub by_turn: AtomicU32,
+    /// Values of each call: 1, or all [`CALL_VALUES`] and those of returns.
+    pub call_values: AtomicU32,
+    pad: u32,
     /// Entries of `huge`.
     pub huge_ranges: AtomicU32,
     /// Signals at which another thread was waited for.
@@ -186,7 +193,7 @@ pub struct Slot {
     pub count: [AtomicU32; CHUNKS],
     /// Bytes of `maps`.
     pub maps_bytes: AtomicU32,
-    /// Not 0: it begins in a unit that ends with a call.
+    /// Values of the unit that it begins in: that ends with a call or a return.
     pub in_call: AtomicU32,
     /// Not 0: it holds nothing of the program's, which may go on.
     pub is_apart: AtomicU32,
@@ -205,8 +212,8 @@ pub struct Slot {
     pub unit: [Unit; UNITS],
     /// The events: numbers of units.
     pub ring: [[AtomicU32; CHUNK_EVENTS]; CHUNKS],
-    /// The first argument of each call, in the order of events.
-    pub argument: [[AtomicU64; CHUNK_EVENTS]; CHUNKS],
+    /// Values of each call and return, in the order of events.
+    pub value: [[AtomicU64; CALL_VALUES * CHUNK_EVENTS]; CHUNKS],
 }
 
 /// All of it.

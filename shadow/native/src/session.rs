@@ -19,7 +19,7 @@ use crate::follow::{Watch, endings, has_ended_within};
 use crate::form::Form;
 use crate::found::{Found, Thread, View};
 use crate::inject::Injected;
-use crate::layout::{MAGIC, Region, SLOTS};
+use crate::layout::{CALL_VALUES, MAGIC, Region, SLOTS};
 use crate::memory;
 use crate::outcome::{Monitor, Shadow};
 use crate::profiles::Profiles;
@@ -50,6 +50,9 @@ pub struct Request<'a> {
     pub most_overhead: Option<f64>,
     /// The program's threads are forked in turn, instead of each as often as the timer expires in it.
     pub by_turn: bool,
+    /// Values of all registers that have arguments, and of results, are noted, not first arguments alone: shadows are half
+    /// as fast where there are many calls.
+    pub all_values: bool,
     /// Called each second while the session runs.
     pub view: View<'a>,
     /// Instructions of a shadow; with a limit of overhead, at least so many.
@@ -310,6 +313,7 @@ impl Request<'_> {
                 // Shadows in these modes wait for each other.
                 _ => Duration::MAX,
             },
+            all_values: self.all_values,
             found: &found,
             lets_finish: self.mode == Mode::EndToEnd,
             is_parent,
@@ -401,6 +405,12 @@ impl Request<'_> {
             .most_overhead_millionths
             .store(most, Ordering::Relaxed);
         header.by_turn.store(self.by_turn.into(), Ordering::Relaxed);
+        let values = if self.all_values {
+            CALL_VALUES as u32
+        } else {
+            1
+        };
+        header.call_values.store(values, Ordering::Relaxed);
         calls::write(self.policy, header);
         header.magic.store(MAGIC, Ordering::Release);
     }

@@ -56,7 +56,7 @@ fn c_and_rust_agree_on_every_offset() {
         offset_of!(Slot, maps),
         offset_of!(Slot, unit),
         offset_of!(Slot, ring),
-        offset_of!(Slot, argument),
+        offset_of!(Slot, value),
         size_of::<Slot>(),
         size_of::<Unit>(),
         offset_of!(Layout, slots),

@@ -10,3 +10,4 @@ mod layout;
 mod native;
 mod support;
 mod threads;
+mod values;

@@ -82,7 +82,7 @@ fn each_way_of_moving_control_works_as_a_copy_and_is_counted() {
         assert_eq!(back.map(|(_, count)| count).sum::<u64>(), numbers[1]);
         // The caller passes what it was called with; `pops` takes its arguments on the stack.
         let passed = whole
-            .arguments
+            .arguments()
             .tables()
             .iter()
             .filter(|(site, _)| session.symbols.resolve(*site).to_string() == "deep");

@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::native_args::{AttachArgs, RunArgs, SamplingArgs, ShownArgs, Threads};
+use super::native_args::{AttachArgs, RunArgs, SamplingArgs, ShownArgs, Threads, Values};
 use super::native_live::Live;
 use super::native_report::report;
 use super::simulate::find;
@@ -186,6 +186,7 @@ fn request<'a>(
             .map(|percent| positive("--max-overhead", percent))
             .transpose()?
             .map(|percent| percent / 100.0),
+        all_values: args.values == Values::All,
         by_turn: args.threads == Threads::Turn,
         view: View::default(),
         sample: args.length,
@@ -303,7 +304,14 @@ fn save(session: &Session, folder: &Path, program: &str) -> anyhow::Result<()> {
         saved.write("long_path", profiles.by_long_path(), 1)?;
         saved.write_kind(profiles.by_edge(), 1)?;
         saved.write_kind(profiles.by_call_pair(), 1)?;
-        saved.write_kind(profiles.by_value(), 1)
+        saved.write_kind(profiles.by_value(), 1)?;
+        for (register, values) in profiles
+            .by_register()
+            .filter(|(_, values)| !values.is_empty())
+        {
+            saved.write(&format!("value_{register}"), values, 1)?;
+        }
+        Ok(())
     };
     write(&session.profiles, folder, "native shadows")?;
     if let Some((whole, _)) = &session.whole {
@@ -418,7 +426,7 @@ impl Facts {
             "overlap of calls",
             overlap(&whole.by_call_pair(), &seen.by_call_pair()),
         );
-        if let Some(difference) = invariance_difference(&whole.arguments, &seen.arguments) {
+        if let Some(difference) = invariance_difference(whole.arguments(), seen.arguments()) {
             self.share(
                 "difference of invariance of arguments",
                 Some(difference.mean),

@@ -27,12 +27,25 @@ pub struct SamplingArgs {
     /// Processor time of the program between two signals of the monitor; the kernel rounds it up to its tick
     #[arg(long = "period", value_name = "TIME", default_value = "4ms", value_parser = nanoseconds)]
     pub period_ns: f64,
+    /// Values that shadows note: `first` arguments of calls, or `all` six registers of arguments and the results of functions,
+    /// which makes shadows slower
+    #[arg(long, value_enum, default_value_t = Values::First)]
+    pub values: Values,
     /// Policy of system calls: paper, strict, pretend, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     pub policy: String,
     /// Kill shadows that live longer, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     pub longest: f64,
+}
+
+/// Values that shadows note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Values {
+    /// First arguments of calls
+    First,
+    /// All registers of arguments, and results
+    All,
 }
 
 /// Threads whose shadows are forked.
@@ -54,7 +67,7 @@ pub struct ShownArgs {
     /// Lines of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
-    /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value): what shadows saw, and
+    /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value, and value_REGISTER with --values all): what shadows saw, and
     /// with --full, --end-to-end or --perfect, in `perfect`, what there was
     #[arg(long, value_name = "DIR")]
     pub out: Option<OutFolder>,

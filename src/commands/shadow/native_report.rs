@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hps_shadow::values::ValueProfiler;
 use hps_shadow_native::found::{ThreadRow, by_function, function};
 use hps_shadow_native::overhead::Overhead;
 use hps_shadow_native::{Profiles, Session};
@@ -48,8 +49,12 @@ pub(super) fn report(
     let (shown, symbols) = shown(session);
     text += &functions(shown, symbols, top);
     text += &threads(rows, top);
-    text += &calls(shown, symbols, top);
-    text += &arguments(shown, symbols, top);
+    text += &callers(shown, symbols, top);
+    let (calls, returns) = (shown.arguments(), shown.results());
+    text += &values(calls, ["calls", "first argument", "call"], symbols, top);
+    if !returns.tables().is_empty() {
+        text += &values(returns, ["returns", "result", "return"], symbols, top);
+    }
     text += &paths(shown, symbols, top);
     text += &system_calls(&session.calls);
     text
@@ -115,7 +120,7 @@ fn threads(rows: &[ThreadRow], top: usize) -> String {
 }
 
 /// Calls by caller and callee.
-fn calls(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
+fn callers(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
     let mut all = BTreeMap::new();
     for (&(site, target), count) in &profiles.calls {
         let pair = (function(symbols, site), function(symbols, target));
@@ -133,24 +138,29 @@ fn calls(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
     format!("\n{}", table.render())
 }
 
-/// The most frequent first argument of the most frequent calls.
-fn arguments(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
-    let mut all: Vec<_> = profiles.arguments.tables().iter().collect();
+/// The most frequent value of the most frequent calls or returns. `heads`: their count, the value, the place.
+fn values(
+    profiler: &ValueProfiler,
+    heads: [&str; 3],
+    symbols: &mut Symbolizer,
+    top: usize,
+) -> String {
+    let mut all: Vec<_> = profiler.tables().iter().collect();
     all.sort_by_key(|(site, table)| (std::cmp::Reverse(table.executions), *site));
+    let [count, value, site] = heads;
     let mut table = Table::new(&[
-        ("calls", Align::Right),
-        ("first argument", Align::Right),
+        (count, Align::Right),
+        (value, Align::Right),
         ("in so many", Align::Right),
-        ("call", Align::Left),
+        (site, Align::Left),
     ]);
     for (site, values) in all.into_iter().take(top) {
         let value = values.top().map_or(0, |(value, _)| value);
-        let site = place(symbols, *site);
         table.row([
             grouped(values.executions),
             format!("{value:#x}"),
             percent(values.invariance()),
-            site,
+            place(symbols, *site),
         ]);
     }
     format!("\n{}", table.render())

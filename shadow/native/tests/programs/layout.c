@@ -12,7 +12,7 @@ int main(void) {
   printf("%zu\n", sizeof(struct header));
   T(ending), T(sequence), T(units), T(head), T(tail), T(life_ns), T(held_ns), T(first), T(count);
   T(maps_bytes), T(is_apart), T(sample), T(thread), T(name), T(maps);
-  T(unit), T(ring), T(argument);
+  T(unit), T(ring), T(value);
   printf("%zu\n%zu\n", sizeof(struct slot), sizeof(struct unit));
   printf("%d\n%zu\n", HEADER_BYTES, REGION_BYTES);
   return 0;

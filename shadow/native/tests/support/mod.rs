@@ -47,6 +47,7 @@ impl Bench {
             load: 1.0,
             most_overhead: None,
             by_turn: false,
+            all_values: false,
             view: View::default(),
             sample: 100_000,
             period: Duration::from_millis(1),
