@@ -7,7 +7,7 @@ use crate::support::Bench;
 use hps_shadow_native::found::rows;
 use hps_shadow_native::{Mode, Request};
 
-/// Shadows of three threads, of which one runs a hundredth of the time, by thread.
+/// Shadows of three threads, of which one runs a hundredth of the time, by thread; in turn from the first one of that thread on.
 fn shadows(by_turn: bool) -> BTreeMap<String, u64> {
     let bench = Bench::new();
     let program = bench.compile("turns.c", &[]);
@@ -23,18 +23,25 @@ fn shadows(by_turn: bool) -> BTreeMap<String, u64> {
     assert_eq!(sum, session.monitor.forks);
     let rows = rows(&session.threads, &mut session.symbols, 3);
     for row in &rows {
-        // Each thread runs the function that it is named after.
+        // Each thread runs the function that it is named after, and the third one sleeps besides.
         if row.shadows > 3 {
-            assert_eq!(row.functions[0].function, row.name, "{rows:?}");
+            let functions = row.functions.iter();
+            let mut names = functions.map(|function| &function.function);
+            assert!(names.any(|name| *name == row.name), "{rows:?}");
         }
         assert!(row.thread > 0);
     }
     for shadow in &session.shadows {
         assert!(["first", "second", "seldom", "turns"].contains(&shadow.thread_name.as_str()));
     }
-    rows.into_iter()
-        .map(|row| (row.name, row.shadows))
-        .collect()
+    // Until the timer has expired in it, nobody knows that the third thread runs.
+    let names = session.shadows.iter().map(|shadow| &shadow.thread_name);
+    let known = names.skip_while(|name| by_turn && *name != "seldom");
+    let mut shadows = BTreeMap::new();
+    for name in known {
+        *shadows.entry(name.clone()).or_insert(0) += 1;
+    }
+    shadows
 }
 
 #[test]
@@ -45,8 +52,8 @@ fn a_thread_with_a_hundredth_of_the_time_gets_its_share_in_turn() {
         let all: u64 = shadows.values().sum();
         shadows.get("seldom").copied().unwrap_or(0) as f64 / all.max(1) as f64
     };
-    assert!(running["first"] > 3 && running["second"] > 3, "{running:?}");
-    // A hundredth of the shadows, and a third.
+    // A hundredth of the shadows, and a third, but for turns in which the thread was waited for in vain.
     assert!(share(&running) < 0.08, "{running:?}");
-    assert!(share(&turn) > 0.15, "{turn:?} {running:?}");
+    assert!(share(&turn) > 0.2, "{turn:?} {running:?}");
+    assert!(turn["first"] > 3 && turn["second"] > 3, "{turn:?}");
 }

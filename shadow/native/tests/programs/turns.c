@@ -1,4 +1,4 @@
-/* Three threads that run a function each: two as often as they can, the third one turn for each 200 of theirs. */
+/* Three threads that run a function each: two as often as they can, the third one 20 turns for each 2000 of theirs. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,14 +27,14 @@ static void *often(void *function) {
 }
 
 static void *rarely(void *unused) {
-  uint64_t next = 200;
+  uint64_t next = 2000;
   pthread_setname_np(pthread_self(), "seldom");
   while (atomic_load(&done) < all)
     if (atomic_load(&done) >= next) {
-      seldom();
-      next += 200;
+      for (int i = 0; i < 20; i++) seldom();
+      next += 2000;
     } else {
-      usleep(200);
+      usleep(1000);
     }
   return 0;
 }
