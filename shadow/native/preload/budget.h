@@ -113,7 +113,7 @@ static void look(unsigned live) {
   struct usage now = usage_so_far();
   uint64_t passed = now.cpu_ns - cost.last.cpu_ns, since = now.cpu_ns - cost.at_fork.cpu_ns;
   int64_t faults, system, grown = (int64_t)(region->private_pages - cost.last_pages);
-  int is_first = !cost.last.cpu_ns, is_usual = !cost.is_open || (!live && since > SETTLED_NS);
+  int is_first = !cost.last.cpu_ns, knows_growth = cost.last_pages > 0, is_usual = !cost.is_open || (!live && since > SETTLED_NS);
   uint64_t horizon = cost.is_open && is_usual ? 10 * LATE_NS : LATE_NS / 2;
   if (is_first) region->fault_ns = price_of_fault();
   if (passed < 1000) return;
@@ -132,7 +132,7 @@ static void look(unsigned live) {
     if (made > (int64_t)cost.pages) made = (int64_t)cost.pages;
     if (made > (int64_t)cost.faults) cost.faults = (uint64_t)made;
   }
-  if (is_usual || faults < cost.faults_a_second)
+  if (knows_growth && (is_usual || faults < cost.faults_a_second))
     cost.faults_a_second = toward(cost.faults_a_second, faults, passed, horizon);
   if (is_usual) cost.system_ns_a_second = toward(cost.system_ns_a_second, system, passed, horizon);
   region->cpu_ns = now.cpu_ns;
@@ -204,7 +204,8 @@ static int is_earned(void) {
 /* Instructions of the next shadow: where the budget makes forks rare, as many as keep the wanted number of shadows alive
  * until the next fork is earned. */
 static uint64_t length_of_sample(void) {
-  uint64_t sample = region->sample, most = sample * LONGEST_SAMPLES, wanted, speed = FIRST_SPEED, between_us;
+  uint64_t sample = region->sample, most, wanted, speed = FIRST_SPEED, between_us;
+  most = sample >> 50 ? sample : sample * LONGEST_SAMPLES;
   if (!region->most_overhead_millionths || region->huge_bytes) return sample;
   if (region->ended_ns > 1000000) speed = region->ended_instructions * 1000 / region->ended_ns + 1;
   between_us = region->expected_ns / (region->most_overhead_millionths / 1000 + 1);
