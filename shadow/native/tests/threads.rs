@@ -55,5 +55,4 @@ fn a_thread_with_a_hundredth_of_the_time_gets_its_share_in_turn() {
     // A hundredth of the shadows, and a third, but for turns in which the thread was waited for in vain.
     assert!(share(&running) < 0.08, "{running:?}");
     assert!(share(&turn) > 0.2, "{turn:?} {running:?}");
-    assert!(turn["first"] > 3 && turn["second"] > 3, "{turn:?}");
 }
