@@ -57,6 +57,8 @@ fn a_program_runs_as_alone_and_its_profiles_are_written() {
     let (out, file) = (hps.path("saved"), hps.path("result.json"));
     let options = [
         "--perfect",
+        "--values",
+        "all",
         "--length",
         "300000",
         "--out",
@@ -94,7 +96,16 @@ fn a_program_runs_as_alone_and_its_profiles_are_written() {
         shadows.len() as u64,
         result["monitor"]["forks"].as_u64().expect("forks")
     );
-    for name in ["path", "long_path", "edge", "call_pair", "value"] {
+    for name in [
+        "path",
+        "long_path",
+        "edge",
+        "call_pair",
+        "value",
+        "value_rsi",
+        "value_r9",
+        "value_rax",
+    ] {
         json(&format!("{out}/{name}.json"));
         json(&format!("{out}/perfect/{name}.json"));
     }
@@ -226,6 +237,92 @@ fn overhead_is_measured_in_rounds() {
         run.stderr
     );
     assert_eq!(json(&file)["overhead"]["cpu_percent"]["runs"], 2);
+}
+
+/// Two threads, which are named after the functions that they run.
+const THREADS: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+volatile uint64_t sink[2];
+__attribute__((noinline)) static void left(void) { for (int i = 0; i < 10000; i++) sink[0] += i; }
+__attribute__((noinline)) static void right(void) { for (int i = 0; i < 10000; i++) sink[1] ^= i; }
+static void *turns(void *is_left) {
+  pthread_setname_np(pthread_self(), is_left ? "left" : "right");
+  for (int i = 0; i < 20000; i++) is_left ? left() : right();
+  return 0;
+}
+int main(void) {
+  pthread_t threads[2];
+  for (long i = 0; i < 2; i++) pthread_create(&threads[i], 0, turns, (void *)i);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+}
+"#;
+
+#[test]
+fn threads_are_told_apart_and_a_view_says_nothing_where_there_is_no_terminal() {
+    let hps = Hps::new();
+    let program = compiled(&hps, "threads", THREADS, &["-pthread"]);
+    let (file, firefox) = (hps.path("result.json"), hps.path("threads.firefox.json"));
+    let run = hps.run(&[
+        "shadow",
+        "run",
+        "--live",
+        "--threads",
+        "turn",
+        "--length",
+        "100000",
+        "--export",
+        &format!("firefox:{firefox}"),
+        &format!("--json={file}"),
+        &program,
+    ]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(!run.stderr.contains('\x1b'), "{}", run.stderr);
+    let report = run.stderr.lines().filter(|line| !line.starts_with("hps: "));
+    assert!(
+        report.take(1).any(|line| line.starts_with("what ")),
+        "{}",
+        run.stderr
+    );
+    let result = json(&file);
+    let threads = result["threads"].as_array().expect("a list");
+    let shadows: u64 = threads
+        .iter()
+        .filter_map(|thread| thread["shadows"].as_u64())
+        .sum();
+    assert_eq!(shadows, result["monitor"]["forks"].as_u64().expect("forks"));
+    for name in ["left", "right"] {
+        let thread = threads.iter().find(|thread| thread["name"] == name);
+        let thread = thread.unwrap_or_else(|| panic!("{name}: {threads:?}"));
+        assert_eq!(thread["functions"][0]["function"], name);
+        let exported = json(&firefox)["threads"]
+            .as_array()
+            .expect("a list")
+            .clone();
+        assert!(
+            exported.iter().any(|thread| thread["name"] == name),
+            "{name}"
+        );
+    }
+    let sample = &result["shadows"][0]["sample"];
+    assert_eq!(sample.as_u64(), Some(100_000));
+}
+
+#[test]
+fn a_budget_that_no_fork_fits_is_said_in_numbers() {
+    let hps = Hps::new();
+    let program = compiled(&hps, "program", PROGRAM, &[]);
+    let run = hps.run(&["shadow", "run", "--max-overhead", "0.001", &program]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    for said in [
+        "no shadow was forked: a fork of",
+        "is expected to cost",
+        "0.001% of",
+        "allow more",
+    ] {
+        assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hps_shadow::policy::Policy;
-use hps_shadow_native::{Mode, Profiles, Request, library, overhead::rewind};
+use hps_shadow_native::{Mode, Profiles, Request, View, library, overhead::rewind};
 use hps_shim::preload::{self, CALLS_VARIABLE, Variant};
 use hps_shim::symbols::{ProcessMaps, Symbolizer};
 
@@ -54,6 +54,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         mode: Mode::Whole,
         load: 1.0,
         most_overhead: None,
+        by_turn: false,
+        all_values: false,
+        view: View::default(),
         sample,
         period: Duration::from_millis(4),
         policy: &policy,

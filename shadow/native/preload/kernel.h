@@ -31,6 +31,7 @@
 #define NR_exit 60
 #define NR_wait4 61
 #define NR_fcntl 72
+#define NR_getrusage 98
 #define NR_getppid 110
 #define NR_arch_prctl 158
 #define NR_setrlimit 160

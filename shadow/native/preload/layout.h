@@ -16,6 +16,11 @@
 #define CALLS 512
 #define ACTIONS 8
 #define DESCRIPTORS 7
+/* Values beside the events: of a call the registers of its arguments, of a return that of its result. */
+#define CALL_VALUES 6
+#define RETURN_VALUES 1
+/* Ranges of memory in huge pages that are known. */
+#define HUGE_RANGES 32
 /* The event of control that came from nowhere: a signal. */
 #define BREAK UINT32_MAX
 
@@ -82,13 +87,17 @@ struct slot {
   uint32_t first[CHUNKS]; /* first event of a chunk */
   uint32_t count[CHUNKS];
   uint32_t maps_bytes;
-  uint32_t in_call; /* it begins in a unit that ends with a call */
+  uint32_t in_call; /* values of the unit that it begins in: that ends with a call or a return */
   uint32_t is_apart; /* it holds nothing of the program's: the program may go on */
   uint32_t opens_files; /* or has opened some */
-  char maps[65536 - 96 - 8 * CHUNKS]; /* lines of /proc/self/maps with code */
+  uint64_t sample; /* its length, in instructions */
+  uint32_t thread; /* which it goes on as */
+  uint32_t pad;
+  char name[16]; /* of the thread */
+  char maps[65536 - 128 - 8 * CHUNKS]; /* lines of /proc/self/maps with code */
   struct unit unit[UNITS];
   uint32_t ring[CHUNKS][CHUNK_EVENTS];
-  uint64_t argument[CHUNKS][CHUNK_EVENTS]; /* of each call, in the order of events */
+  uint64_t value[CHUNKS][CALL_VALUES * CHUNK_EVENTS]; /* of each call and return, in the order of events */
 };
 
 struct header {
@@ -109,10 +118,27 @@ struct header {
   uint64_t monitor_ns; /* in the handler without forks, and in forks */
   uint64_t fork_ns;
   uint64_t restarted; /* system calls that the signal interrupted */
-  uint64_t most_overhead_millionths; /* of the program's processor time that monitor and forks may take; 0: no limit */
+  uint64_t most_overhead_millionths; /* of the program's processor time that shadows may cost it; 0: no limit */
   uint64_t spared; /* forks that this limit prevented */
   uint32_t takes_leases; /* the program does: shadows open no files */
   uint32_t is_attached; /* the supervisor is not the program's parent */
+  uint32_t by_turn; /* threads are forked in turn */
+  uint32_t call_values; /* of each call: 1, or all CALL_VALUES and those of returns */
+  uint32_t pad;
+  uint32_t huge_ranges; /* of `huge` */
+  uint64_t waited; /* signals at which another thread was waited for */
+  uint64_t private_pages; /* resident in the program and its own; the supervisor counts them, if there is a budget */
+  uint64_t huge_bytes; /* of them in huge pages */
+  uint64_t huge[HUGE_RANGES][2]; /* where these are, and nothing but them */
+  uint64_t spent_ns; /* processor time of the program in the monitor, with forks */
+  uint64_t fault_ns; /* what a fault was measured to cost */
+  uint64_t copied; /* faults because of forks */
+  uint64_t copied_ns; /* what they have cost, and code that ran without its huge pages */
+  uint64_t expected_ns; /* what the next fork is expected to cost */
+  uint64_t expected_pages; /* private pages then */
+  uint64_t cpu_ns; /* processor time of the program at the last signal */
+  uint64_t ended_instructions; /* of shadows that have ended */
+  uint64_t ended_ns; /* how long they lived */
   uint64_t alive_ns; /* when the supervisor last showed that it lives; only if it is not the parent */
   uint8_t policy[CALLS][DESCRIPTORS][2];
   uint8_t guard[CALLS];

@@ -34,7 +34,7 @@ static void begin_chunk(void) {
   chunk = head % CHUNKS;
   slot->first[chunk] = CHUNK_EVENTS - events_left;
   S.ring = (uint64_t)&slot->ring[chunk][CHUNK_EVENTS - events_left];
-  S.argument = (uint64_t)slot->argument[chunk];
+  S.value = (uint64_t)slot->value[chunk];
 }
 
 /* Hands the events so far to the supervisor. */
@@ -69,6 +69,10 @@ static void close_slot(enum ending ending, uint32_t detail) {
   slot->life_ns = now_ns() - forked_ns;
   slot->ending = ending;
   slot->detail = detail;
+  if (ending == BUDGET) {
+    __atomic_fetch_add(&region->ended_instructions, slot->instructions, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&region->ended_ns, slot->life_ns, __ATOMIC_RELAXED);
+  }
   __atomic_store_n(&slot->state, ENDED, __ATOMIC_RELEASE);
   kernel(NR_futex, &slot->head, 1, 1, 0);
 }

@@ -11,7 +11,8 @@
  * also forks a shadow wherever a sample ends.
  *
  * No C library, no vector registers: what a shadow runs may be in the middle of either. */
-#include "memory.h"
+#include "budget.h"
+#include "threads.h"
 
 #define SIGNAL 23 /* SIGURG: ignored by default, so that one that comes with an exec does no harm */
 #define VARIABLE "HPS_SHADOW_REGION="
@@ -174,6 +175,8 @@ static int64_t fork_into(struct slot *taken) {
   int64_t pid;
   taken->ending = taken->detail = taken->in_call = 0;
   taken->pid = 0;
+  taken->thread = (uint32_t)kernel(NR_gettid, 0, 0, 0, 0);
+  kernel(NR_prctl, 16 /* this thread's name */, taken->name, 0, 0);
   taken->instructions = taken->events = 0;
   taken->units = taken->head = taken->tail = taken->flushes = 0;
   taken->is_apart = taken->opens_files = 0;
@@ -212,16 +215,6 @@ static unsigned live_shadows(void) {
     live += state == STARTING || state == RUNNING;
   }
   return live;
-}
-
-/* Whether monitor and forks have taken as much of the program's time as they may. The first fork, whose cost nobody
- * knows, is free. */
-static int is_over_budget(void) {
-  uint64_t cpu[2];
-  if (!region->most_overhead_millionths || !region->forks) return 0;
-  kernel(NR_clock_gettime, 2 /* of the process, on processors */, cpu, 0, 0);
-  return region->monitor_ns / 1000 * 1000000 >
-         (cpu[0] * 1000000 + cpu[1] / 1000) * region->most_overhead_millionths;
 }
 
 /* A call that was interrupted by the timer's signal and that the kernel does not begin anew: it is begun anew here, if
@@ -302,38 +295,68 @@ __attribute__((used)) static void *on_signal(int signal, const int32_t *info, st
   return 0;
 }
 
+/* Forks a shadow that goes on at `frame`: 0 in the shadow. */
+static int64_t fork_here(struct context *frame) {
+  struct slot *taken = take_slot();
+  uint64_t before = own_ns();
+  int64_t pid;
+  if (!taken) {
+    __atomic_fetch_add(&region->crowded, 1, __ATOMIC_RELAXED);
+    return -EBUSY;
+  }
+  note_descriptors();
+  note_identity();
+  note_threads();
+  taken->sample = length_of_sample();
+  pid = fork_into(taken);
+  if (pid == 0) {
+    remaining = (int64_t)taken->sample;
+    become_shadow(0);
+    begin_at(frame);
+    return 0;
+  }
+  __atomic_fetch_add(&region->live, 1, __ATOMIC_RELAXED);
+  if (pid > 0 && region->most_overhead_millionths) open_fork(own_ns() - before);
+  return pid;
+}
+
+/* Whether a wanted shadow may be forked at this signal, in this thread. */
+static int may_fork(int is_wanted, unsigned live, uint64_t signal, struct thread *thread) {
+  if (region->most_overhead_millionths) {
+    look(live);
+    if (cost.splits && !live) restore_huge_pages();
+    if (is_wanted && !is_earned()) {
+      __atomic_fetch_add(&region->spared, 1, __ATOMIC_RELAXED);
+      return 0;
+    }
+  }
+  return is_wanted && (!region->by_turn || is_in_turn(thread, signal));
+}
+
 /* Takes one signal of the timer. */
 static void monitor(struct context *frame) {
-  uint64_t began = now_ns(), signals, live;
+  static uint32_t is_busy; /* in another thread */
+  uint64_t began = now_ns(), own = own_ns(), signals, sum;
+  unsigned live = live_shadows();
   int is_wanted;
   restart_call(frame);
   signals = __atomic_add_fetch(&region->signals, 1, __ATOMIC_RELAXED);
-  live = __atomic_add_fetch(&region->live, live_shadows(), __ATOMIC_RELAXED);
-  is_wanted = live * UINT64_C(1000000) < region->load_millionths * signals;
-  if (is_wanted && is_over_budget()) {
-    __atomic_fetch_add(&region->spared, 1, __ATOMIC_RELAXED);
-    is_wanted = 0;
-  }
-  if (is_wanted) {
-    static uint32_t is_forking; /* in another thread */
-    int alone = !__atomic_exchange_n(&is_forking, 1, __ATOMIC_ACQUIRE);
-    struct slot *taken = alone ? take_slot() : 0;
-    if (!taken) {
-      __atomic_fetch_add(&region->crowded, 1, __ATOMIC_RELAXED);
-    } else {
-      note_descriptors();
-      note_identity();
-      note_threads();
-      if (fork_into(taken) == 0) {
-        remaining = (int64_t)region->sample;
-        become_shadow(0);
-        begin_at(frame);
-        return;
-      }
-      __atomic_fetch_add(&region->live, 1, __ATOMIC_RELAXED);
+  sum = __atomic_add_fetch(&region->live, live, __ATOMIC_RELAXED);
+  is_wanted = sum * UINT64_C(1000000) < region->load_millionths * signals;
+  if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE)) {
+    if (is_wanted) __atomic_fetch_add(&region->crowded, 1, __ATOMIC_RELAXED);
+  } else {
+    struct thread *thread =
+        region->by_turn ? note_running((int32_t)kernel(NR_gettid, 0, 0, 0, 0), signals) : 0;
+    if (may_fork(is_wanted, live, signals, thread)) {
+      int64_t pid = fork_here(frame);
+      if (pid == 0) return;
+      if (pid > 0) waits_since = 0;
+      if (pid > 0 && thread) thread->shadows++;
     }
-    if (alone) __atomic_store_n(&is_forking, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
   }
+  __atomic_fetch_add(&region->spent_ns, own_ns() - own, __ATOMIC_RELAXED);
   __atomic_fetch_add(&region->monitor_ns, now_ns() - began, __ATOMIC_RELAXED);
 }
 
@@ -350,8 +373,14 @@ static void fork_stretch(void) {
   }
   note_descriptors();
   remaining = (int64_t)region->sample;
-  in_call = S.ring && (last = ((uint32_t *)S.ring)[-1]) != BREAK &&
-            (slot->unit[last].kind == CALL || slot->unit[last].kind == CALL_INDIRECT);
+  taken->sample = region->sample;
+  in_call = 0;
+  if (S.ring && (last = ((uint32_t *)S.ring)[-1]) != BREAK) {
+    enum kind kind = slot->unit[last].kind;
+    in_call = kind == CALL || kind == CALL_INDIRECT ? region->call_values
+              : kind == RETURN && notes_all_values()   ? RETURN_VALUES
+                                                       : 0;
+  }
   if (fork_into(taken) != 0) return;
   slot->in_call = in_call;
   become_shadow(1);
@@ -589,8 +618,10 @@ static void find_rooms(void) {
 static int64_t begin(const char *path) {
   int32_t nobody = 0, adopts = 0;
   int64_t own = kernel(NR_getpid, 0, 0, 0, 0), error = map_region(path);
+  uint64_t began;
   if (error < 0) return error;
   if (region->magic != MAGIC) return -EPROTO;
+  began = own_ns();
   if (supervisor_is_gone()) return -ETIME;
   /* It would adopt shadows, and its `wait` would tell of them. */
   if (region->is_attached && (kernel(NR_prctl, 37, &adopts, 0, 0) < 0 || adopts || own == 1))
@@ -608,6 +639,8 @@ static int64_t begin(const char *path) {
   if (region->mode == SAMPLE) {
     error = start_timer();
     if (error < 0) end_monitor();
+    can_restore = kernel(NR_madvise, 0, 0, MADV_COLLAPSE, 0) == 0;
+    __atomic_fetch_add(&region->spent_ns, own_ns() - began, __ATOMIC_RELAXED);
     return error;
   }
   return kernel(NR_tgkill, own, kernel(NR_gettid, 0, 0, 0, 0), SIGNAL, 0);

@@ -37,7 +37,7 @@ struct state {
   uint64_t target;   /* 192 */
   uint64_t reason;   /* 200 */
   uint64_t native;   /* 208: where a child goes on, as the program has it */
-  uint64_t argument; /* 216: where the argument of the next call goes */
+  uint64_t value;    /* 216: where values of the next call or return go */
 };
 static struct state S __attribute__((aligned(4096)));
 
@@ -179,14 +179,29 @@ static void put_push(uint8_t **at, uint64_t address) {
   put8(at, 0xc7), put8(at, 0x44), put8(at, 0x24), put8(at, 4), put32(at, (uint32_t)(address >> 32));
 }
 
-/* Writes the first argument of a call, as functions take it, beside the events. */
-static void put_argument(uint8_t **at) {
-  SAVE_RCX(at);
-  put_gs(at, 0x8b, 1, offsetof(struct state, argument));
-  put8(at, 0x48), put8(at, 0x89), put8(at, 0x39);              /* mov %rdi, (%rcx) */
+static int notes_all_values(void) { return region->call_values == CALL_VALUES; }
+
+/* Writes the register that has the first argument of a call, or all that have arguments, beside the events. */
+static void put_arguments(uint8_t **at) {
+  static const uint8_t registers[CALL_VALUES] = {7, 6, 2, 1, 8, 9}; /* rdi, rsi, rdx, rcx, r8, r9 */
+  put_gs(at, 0x89, 0, offsetof(struct state, rax));
+  put_gs(at, 0x8b, 0, offsetof(struct state, value));
+  for (unsigned i = 0; i < region->call_values; i++) { /* mov register, 8 * i(%rax) */
+    put8(at, registers[i] < 8 ? 0x48 : 0x4c), put8(at, 0x89);
+    put8(at, (uint8_t)(0x40 | (registers[i] & 7) << 3)), put8(at, (uint8_t)(8 * i));
+  }
+  put8(at, 0x48), put8(at, 0x8d), put8(at, 0x40);
+  put8(at, (uint8_t)(8 * region->call_values)); /* lea 8 * values(%rax), %rax */
+  put_gs(at, 0x89, 0, offsetof(struct state, value));
+  put_gs(at, 0x8b, 0, offsetof(struct state, rax));
+}
+
+/* Writes the register that has the result of a function. The program's rcx is saved. */
+static void put_result(uint8_t **at) {
+  put_gs(at, 0x8b, 1, offsetof(struct state, value));
+  put8(at, 0x48), put8(at, 0x89), put8(at, 0x01);              /* mov %rax, (%rcx) */
   put8(at, 0x48), put8(at, 0x8d), put8(at, 0x49), put8(at, 8); /* lea 8(%rcx), %rcx */
-  put_gs(at, 0x89, 1, offsetof(struct state, argument));
-  LOAD_RCX(at);
+  put_gs(at, 0x89, 1, offsetof(struct state, value));
 }
 
 /* Loads the operand of an indirect transfer into rcx: `mov operand, %rcx` with the operand's own bytes. */
@@ -338,14 +353,14 @@ static struct copy *make_copy(uint64_t pc) {
       break;
     case F_CALL:
       kind = CALL;
-      put_argument(&at);
+      put_arguments(&at);
       put_push(&at, next);
       put_exit(&at, next + (uint64_t)(int64_t)i.distance, BRANCH, 0);
       break;
     case F_CALL_IND:
     case F_JMP_IND:
       kind = i.flow == F_CALL_IND ? CALL_INDIRECT : JUMP_INDIRECT;
-      if (i.flow == F_CALL_IND) put_argument(&at);
+      if (i.flow == F_CALL_IND) put_arguments(&at);
       if (!put_operand(&at, p, &i, pc)) end_shadow(FAR_CODE, 0);
       if (i.flow == F_CALL_IND) put_push(&at, next);
       put_jump_gs(&at, offsetof(struct state, lookup));
@@ -353,6 +368,7 @@ static struct copy *make_copy(uint64_t pc) {
     case F_RET:
       kind = RETURN;
       SAVE_RCX(&at);
+      if (notes_all_values()) put_result(&at);
       put8(&at, 0x59); /* pop %rcx */
       if (i.distance) { /* lea distance(%rsp), %rsp */
         put8(&at, 0x48), put8(&at, 0x8d), put8(&at, 0xa4), put8(&at, 0x24);

@@ -3,16 +3,20 @@
 use std::collections::HashMap;
 
 use hps_profile::symbolized::{
-    Builder, Column, Frame, Function, FunctionId, Header, Module, SymbolizedProfile,
+    self as profile, Builder, Column, Frame, Function, FunctionId, Header, Module,
+    SymbolizedProfile,
 };
 use hps_shim::symbols::Symbolizer;
 
+use crate::found::Thread;
 use crate::profiles::Profiles;
 
-/// Instructions executed, by block of code: a block stands at its first instruction, with that one's line.
+/// Instructions executed, by block of code and thread: a block stands at its first instruction, with that one's line.
+/// Without `threads`, threads are not told apart.
 #[must_use]
 pub fn symbolized(
     profiles: &Profiles,
+    threads: &[Thread],
     symbols: &mut Symbolizer,
     header: Header,
 ) -> SymbolizedProfile {
@@ -22,9 +26,19 @@ pub fn symbolized(
     ];
     let mut builder = Builder::new(header, columns);
     let mut functions: HashMap<u64, FunctionId> = HashMap::new();
-    let mut blocks: Vec<_> = profiles.blocks.iter().collect();
-    blocks.sort_unstable_by_key(|(place, _)| **place);
-    for (&(start, _), entered) in blocks {
+    let mut blocks: Vec<_> = match threads {
+        [] => profiles.blocks.iter().map(|block| (None, block)).collect(),
+        _ => Vec::new(),
+    };
+    for thread in threads {
+        let id = builder.thread(profile::Thread {
+            id: thread.number.into(),
+            name: thread.name.clone(),
+        });
+        blocks.extend(thread.blocks.iter().map(|block| (Some(id), block)));
+    }
+    blocks.sort_unstable_by_key(|(_, (place, _))| **place);
+    for (thread, (&(start, _), entered)) in blocks {
         let place = symbols.resolve(start);
         let line = place.line.as_ref().map_or(0, |(_, line)| *line);
         let function = *functions.entry(place.entry).or_insert_with(|| {
@@ -48,7 +62,7 @@ pub fn symbolized(
         });
         let location = builder.location(start, 0, &[Frame::new(function, line)]);
         let instructions = entered.count * u64::from(entered.instructions);
-        builder.add(None, &[location], &[instructions, entered.count]);
+        builder.add(thread, &[location], &[instructions, entered.count]);
     }
     builder.build()
 }
@@ -76,7 +90,7 @@ mod tests {
             profiles.blocks.insert((start, start), entered);
         }
         let mut symbols = Symbolizer::of_process(std::process::id()).unwrap();
-        let profile = symbolized(&profiles, &mut symbols, Header::default());
+        let profile = symbolized(&profiles, &[], &mut symbols, Header::default());
         assert_eq!(profile.total(0), 10 * 3 + 4 * 2 + 5);
         assert_eq!(profile.total(1), 10 + 4 + 5);
         let names: Vec<_> = profile
@@ -91,5 +105,14 @@ mod tests {
             "{names:?}"
         );
         assert!(!profile.functions()[1].module.is_empty());
+        let thread = Thread {
+            number: 7,
+            name: "worker".to_owned(),
+            blocks: profiles.blocks.clone(),
+            ..Thread::default()
+        };
+        let profile = symbolized(&profiles, &[thread], &mut symbols, Header::default());
+        assert_eq!(profile.total(0), 10 * 3 + 4 * 2 + 5);
+        assert_eq!(profile.threads()[0].name, "worker");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,16 +10,21 @@ use hps_shim::symbols::{ProcessMaps, Symbolizer};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
+use crate::found::{Found, Now};
 use crate::layout::{
-    BREAK, CHUNK_EVENTS, CHUNKS, ENDED, FREE, RUNNING, Region, SLOTS, STARTING, Slot, UNITS,
+    BREAK, CALL_VALUES, CHUNK_EVENTS, CHUNKS, ENDED, FREE, RUNNING, Region, SLOTS, STARTING, Slot,
+    UNITS,
 };
-use crate::outcome::{Ending, Shadow};
+use crate::outcome::{Ending, Monitor, Shadow};
 use crate::walk::{Block, Kind, Walk};
 
 /// How long a slot that nobody writes into is waited for at a time.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long a shadow may take to begin once its program has ended.
 const LONGEST_START: Duration = Duration::from_millis(500);
+
+/// Time between two calls of a view.
+const BETWEEN_VIEWS: Duration = Duration::from_secs(1);
 
 /// State that followers share.
 pub struct Watch<'a> {
@@ -32,6 +38,10 @@ pub struct Watch<'a> {
     pub lets_finish: bool,
     /// Shadows are children of this process.
     pub is_parent: bool,
+    /// Values of all registers are noted, not first arguments alone.
+    pub all_values: bool,
+    /// What the shadows that have ended have shown.
+    pub found: &'a Mutex<Found>,
 }
 
 /// Results of a follower.
@@ -49,19 +59,58 @@ pub struct Followed {
 
 impl Watch<'_> {
     /// Follows the shadows of one slot, one after the other, until the program has ended.
-    pub fn follow(&self, slot: usize) -> Followed {
-        let mut followed = Followed::default();
+    pub fn follow(&self, slot: usize) {
         while self.wait_for_shadow(slot) {
-            followed.walk.interrupt();
+            let mut followed = self.followed();
             let shadow = self.follow_one(slot, &mut followed);
             followed.shadows.push(shadow);
+            self.add(followed);
         }
-        followed
+    }
+
+    /// Calls `view` each second until the program has ended.
+    pub fn show(&self, began: Instant, view: &(dyn Fn(&mut Now<'_>) + Sync)) {
+        let mut next = BETWEEN_VIEWS;
+        while !self.over.load(Ordering::Acquire) {
+            std::thread::sleep(PAUSE);
+            if began.elapsed() < next {
+                continue;
+            }
+            next = began.elapsed() + BETWEEN_VIEWS;
+            let layout = self.region.layout();
+            let lives =
+                |slot: &&Slot| matches!(slot.state.load(Ordering::Relaxed), STARTING | RUNNING);
+            let found = self.found.lock();
+            view(&mut Now {
+                elapsed: began.elapsed(),
+                cpu: Duration::from_nanos(layout.header.cpu_ns.load(Ordering::Relaxed)),
+                alive: layout.slots[1..].iter().filter(lives).count(),
+                monitor: Monitor::of(self.region),
+                found: &mut found.unwrap_or_else(std::sync::PoisonError::into_inner),
+            });
+        }
+    }
+
+    fn followed(&self) -> Followed {
+        Followed {
+            walk: match self.all_values {
+                true => Walk::with_all_values(),
+                false => Walk::default(),
+            },
+            ..Followed::default()
+        }
+    }
+
+    fn add(&self, followed: Followed) {
+        let found = self.found.lock();
+        found
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .add(followed);
     }
 
     /// Follows shadows in the order of their forks: each begins where the one before ended.
-    pub fn follow_in_order(&self) -> Followed {
-        let mut followed = Followed::default();
+    pub fn follow_in_order(&self) {
+        let mut followed = self.followed();
         let mut next = 1;
         let mut last = Instant::now();
         loop {
@@ -86,7 +135,7 @@ impl Watch<'_> {
                 }
                 // One that never began belongs to a program that was killed before it could fork.
                 None if over && (taken.is_empty() || last.elapsed() > LONGEST_START) => {
-                    return followed;
+                    return self.add(followed);
                 }
                 None => std::thread::sleep(Duration::from_micros(200)),
             }
@@ -95,7 +144,7 @@ impl Watch<'_> {
 
     /// Follows the program itself, which runs instrumented in slot 0.
     pub fn follow_program(&self) -> Followed {
-        let mut followed = Followed::default();
+        let mut followed = self.followed();
         let slot = &self.region.layout().slots[0];
         while slot.state.load(Ordering::Acquire) == FREE {
             if self.over.load(Ordering::Acquire) {
@@ -149,9 +198,13 @@ impl Watch<'_> {
     fn follow_one(&self, at: usize, followed: &mut Followed) -> Shadow {
         let slot = &self.region.layout().slots[at];
         let began = Instant::now();
-        let in_call = slot.in_call.load(Ordering::Acquire) != 0;
+        let in_call = (slot.in_call.load(Ordering::Acquire) as usize).min(CALL_VALUES);
         let mut units = Units {
-            skips_argument: in_call && !followed.walk.is_calling(),
+            skipped_values: if followed.walk.awaited().is_empty() {
+                in_call
+            } else {
+                0
+            },
             ..Units::default()
         };
         let process = Process::of(slot, self.is_parent);
@@ -203,7 +256,16 @@ impl Watch<'_> {
 }
 
 fn shadow_of(slot: &Slot, ending: Ending) -> Shadow {
+    let name: Vec<u8> = slot
+        .name
+        .iter()
+        .map(|byte| byte.load(Ordering::Relaxed))
+        .take_while(|byte| *byte != 0)
+        .collect();
     Shadow {
+        thread: slot.thread.load(Ordering::Relaxed),
+        thread_name: String::from_utf8_lossy(&name).into_owned(),
+        sample: slot.sample.load(Ordering::Relaxed),
         ending,
         detail: slot.detail.load(Ordering::Relaxed),
         sequence: slot.sequence.load(Ordering::Relaxed),
@@ -222,8 +284,8 @@ fn shadow_of(slot: &Slot, ending: Ending) -> Shadow {
 struct Units {
     places: Vec<u32>,
     read: u32,
-    /// The first argument belongs to a call that another shadow would have shown.
-    skips_argument: bool,
+    /// Values at the begin that belong to a call or return that another shadow would have shown.
+    skipped_values: usize,
 }
 
 impl Units {
@@ -238,14 +300,14 @@ impl Units {
         let count = slot.count[at].load(Ordering::Relaxed) as usize;
         match slot.ring[at].get(first..first.saturating_add(count)) {
             Some(events) if head.wrapping_sub(self.read) as usize <= CHUNKS => {
-                let skipped = usize::from(std::mem::take(&mut self.skips_argument));
-                let mut arguments = slot.argument[at].iter().skip(skipped);
+                let skipped = std::mem::take(&mut self.skipped_values);
+                let mut values = slot.value[at].iter().skip(skipped);
                 for event in events {
                     let unit = event.load(Ordering::Relaxed);
-                    // A call's argument is written before what it calls is entered.
-                    if followed.walk.is_calling() {
-                        let argument = arguments.next().map_or(0, |a| a.load(Ordering::Relaxed));
-                        followed.walk.pass(argument);
+                    // Values of a call or return are written before the code that it leads to is entered.
+                    for register in followed.walk.awaited() {
+                        let value = values.next().map_or(0, |a| a.load(Ordering::Relaxed));
+                        followed.walk.pass(register, value);
                     }
                     self.enter(unit, slot, followed);
                 }

@@ -31,6 +31,12 @@ pub const CALLS: usize = 512;
 pub const ACTIONS: usize = 8;
 /// Kinds of descriptors of a policy.
 pub const DESCRIPTORS: usize = 7;
+/// Values of a call beside the events: the registers that have arguments.
+pub const CALL_VALUES: usize = 6;
+/// Values of a return: the register that has the result.
+pub const RETURN_VALUES: usize = 1;
+/// Ranges of memory in huge pages that are known.
+pub const HUGE_RANGES: usize = 32;
 /// The event of control that came from nowhere: a signal.
 pub const BREAK: u32 = u32::MAX;
 /// Bytes in front of a slot's units, and in front of the slots.
@@ -82,7 +88,7 @@ pub struct Header {
     pub fork_ns: AtomicU64,
     /// System calls that the signal interrupted and the monitor began anew.
     pub restarted: AtomicU64,
-    /// Share of the program's processor time that monitor and forks may take, in millionths; 0: no limit.
+    /// Share of the program's processor time that shadows may cost it, in millionths; 0: no limit.
     pub most_overhead_millionths: AtomicU64,
     /// Forks that this limit prevented.
     pub spared: AtomicU64,
@@ -90,6 +96,39 @@ pub struct Header {
     pub takes_leases: AtomicU32,
     /// Not 0: the supervisor is not the program's parent.
     pub is_attached: AtomicU32,
+    /// Not 0: threads are forked in turn.
+    pub by_turn: AtomicU32,
+    /// Values of each call: 1, or all [`CALL_VALUES`] and those of returns.
+    pub call_values: AtomicU32,
+    pad: u32,
+    /// Entries of `huge`.
+    pub huge_ranges: AtomicU32,
+    /// Signals at which another thread was waited for.
+    pub waited: AtomicU64,
+    /// Pages that are resident in the program and its own; the supervisor counts them, if there is a budget.
+    pub private_pages: AtomicU64,
+    /// Bytes of them in huge pages.
+    pub huge_bytes: AtomicU64,
+    /// Addresses of these: begin, end.
+    pub huge: [[AtomicU64; 2]; HUGE_RANGES],
+    /// Processor time of the program in the monitor, with forks, in nanoseconds.
+    pub spent_ns: AtomicU64,
+    /// Measured cost of a fault, in nanoseconds.
+    pub fault_ns: AtomicU64,
+    /// Faults because of forks.
+    pub copied: AtomicU64,
+    /// Cost of these faults, and of code that ran without its huge pages, in nanoseconds.
+    pub copied_ns: AtomicU64,
+    /// Expected cost of the next fork, in nanoseconds.
+    pub expected_ns: AtomicU64,
+    /// Private pages at that time.
+    pub expected_pages: AtomicU64,
+    /// Processor time of the program at the last signal, in nanoseconds.
+    pub cpu_ns: AtomicU64,
+    /// Instructions of shadows that have run a whole sample.
+    pub ended_instructions: AtomicU64,
+    /// Time for which these lived, in nanoseconds.
+    pub ended_ns: AtomicU64,
     /// When the supervisor last showed that it lives, in nanoseconds of the monotonic clock.
     pub alive_ns: AtomicU64,
     /// Actions by call, kind of descriptor, and whether it writes.
@@ -154,20 +193,27 @@ pub struct Slot {
     pub count: [AtomicU32; CHUNKS],
     /// Bytes of `maps`.
     pub maps_bytes: AtomicU32,
-    /// Not 0: it begins in a unit that ends with a call.
+    /// Values of the unit that it begins in: that ends with a call or a return.
     pub in_call: AtomicU32,
     /// Not 0: it holds nothing of the program's, which may go on.
     pub is_apart: AtomicU32,
     /// Not 0: it opens files, or has opened some.
     pub opens_files: AtomicU32,
+    /// Length of its sample, in instructions.
+    pub sample: AtomicU64,
+    /// Number of the thread that it goes on as.
+    pub thread: AtomicU32,
+    pad: u32,
+    /// Name of that thread.
+    pub name: [AtomicU8; 16],
     /// Lines of its `/proc/self/maps` with code.
-    pub maps: [AtomicU8; HEADER_BYTES - 96 - 8 * CHUNKS],
+    pub maps: [AtomicU8; HEADER_BYTES - 128 - 8 * CHUNKS],
     /// The units.
     pub unit: [Unit; UNITS],
     /// The events: numbers of units.
     pub ring: [[AtomicU32; CHUNK_EVENTS]; CHUNKS],
-    /// The first argument of each call, in the order of events.
-    pub argument: [[AtomicU64; CHUNK_EVENTS]; CHUNKS],
+    /// Values of each call and return, in the order of events.
+    pub value: [[AtomicU64; CALL_VALUES * CHUNK_EVENTS]; CHUNKS],
 }
 
 /// All of it.

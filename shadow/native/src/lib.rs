@@ -5,13 +5,16 @@ pub mod calls;
 pub mod export;
 mod follow;
 pub mod form;
+pub mod found;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod inject;
 pub mod layout;
 pub mod library;
+mod memory;
 pub mod outcome;
 pub mod overhead;
 pub mod profiles;
+mod reasons;
 pub mod session;
 mod start;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -51,6 +54,7 @@ mod trace {
     }
 }
 
+pub use found::{Found, Now, Thread, View};
 pub use outcome::{Monitor, Shadow};
 pub use profiles::Profiles;
 pub use session::{Mode, Request, Session};

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use hps_shim::preload::{PreloadError, build_library};
 
 /// The sources; the first is compiled and includes the others.
-pub const SOURCES: [(&str, &str); 11] = [
+pub const SOURCES: [(&str, &str); 13] = [
     ("shadow.c", include_str!("../preload/shadow.c")),
+    ("budget.h", include_str!("../preload/budget.h")),
+    ("threads.h", include_str!("../preload/threads.h")),
     ("memory.h", include_str!("../preload/memory.h")),
     ("ring.h", include_str!("../preload/ring.h")),
     ("signals.h", include_str!("../preload/signals.h")),

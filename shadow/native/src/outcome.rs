@@ -99,6 +99,12 @@ pub struct Shadow {
     pub detail: u32,
     /// Which one of the session it was, from 1 on.
     pub sequence: u64,
+    /// Number of the program's thread that it went on as.
+    pub thread: u32,
+    /// Name of that thread.
+    pub thread_name: String,
+    /// Instructions of its sample: as asked for, or more where a budget makes forks rare.
+    pub sample: u64,
     /// Instructions that it executed.
     pub instructions: u64,
     /// Units of code that it entered.
@@ -154,7 +160,24 @@ pub struct Monitor {
     pub restarted: u64,
     /// Forks that the limit of overhead prevented.
     pub spared: u64,
+    /// Processor time that the program spent in the monitor, with forks; of an attached program the time.
+    pub spent_ns: u64,
+    /// With a limit of overhead: faults of the program because of forks.
+    pub copied: u64,
+    /// Cost of these faults, and of code that ran without its huge pages.
+    pub copied_ns: u64,
+    /// Measured cost of one fault.
+    pub fault_ns: u64,
+    /// Expected cost of the next fork when it was last considered.
+    pub expected_ns: u64,
+    /// Bytes of the program's own resident memory at that time.
+    pub expected_bytes: u64,
+    /// Signals at which another thread was waited for.
+    pub waited: u64,
 }
+
+/// Bytes of a page of memory.
+pub const PAGE_BYTES: u64 = 4096;
 
 impl Monitor {
     /// The library's counts so far.
@@ -173,6 +196,13 @@ impl Monitor {
             fork_ns: get(&header.fork_ns),
             restarted: get(&header.restarted),
             spared: get(&header.spared),
+            spent_ns: get(&header.spent_ns),
+            copied: get(&header.copied),
+            copied_ns: get(&header.copied_ns),
+            fault_ns: get(&header.fault_ns),
+            expected_ns: get(&header.expected_ns),
+            expected_bytes: get(&header.expected_pages) * PAGE_BYTES,
+            waited: get(&header.waited),
         }
     }
 }

@@ -5,8 +5,11 @@ use hps_shadow::paths::{Executions, Paths};
 use hps_shadow::values::ValueProfiler;
 use rustc_hash::FxHashMap;
 
+use crate::layout::CALL_VALUES;
 use crate::tree::Tree;
 use crate::walk::{Kind, Walk};
+
+pub use crate::walk::REGISTERS;
 
 /// A path: where it begins, and a hash of the addresses of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,8 +38,8 @@ pub struct Profiles {
     pub edges: FxHashMap<(u64, u64), u64>,
     /// Calls: the call, the callee.
     pub calls: FxHashMap<(u64, u64), u64>,
-    /// First arguments of calls (the register `rdi`), by the call.
-    pub arguments: ValueProfiler,
+    /// Values of [`REGISTERS`]: of those of arguments by the call, of that of results by the return.
+    pub values: [ValueProfiler; REGISTERS.len()],
     /// Paths within functions.
     pub within: Paths<NativePath>,
     /// Paths across functions.
@@ -61,7 +64,9 @@ impl Profiles {
                 *self.edges.entry(transfer).or_default() += count;
             }
         }
-        self.arguments.merge(found.arguments);
+        for (values, found) in self.values.iter_mut().zip(found.values) {
+            values.merge(found);
+        }
         add_paths(&mut self.within, found.within);
         add_paths(&mut self.across, found.across);
     }
@@ -94,7 +99,26 @@ impl Profiles {
     /// Calls by their first argument, as far as the tables hold it.
     #[must_use]
     pub fn by_value(&self) -> Profile<Value> {
-        self.arguments.by_value()
+        self.arguments().by_value()
+    }
+
+    /// First arguments of calls (the register `rdi`), by the call.
+    #[must_use]
+    pub fn arguments(&self) -> &ValueProfiler {
+        &self.values[0]
+    }
+
+    /// Results of functions (the register `rax`), by the return.
+    #[must_use]
+    pub fn results(&self) -> &ValueProfiler {
+        &self.values[CALL_VALUES]
+    }
+
+    /// Calls, and returns at `rax`, by the value of each register but that of [`by_value`](Profiles::by_value), as far as
+    /// the tables hold it.
+    pub fn by_register(&self) -> impl Iterator<Item = (&'static str, Profile<Value>)> {
+        let values = self.values.iter().map(ValueProfiler::by_value);
+        REGISTERS.into_iter().zip(values).skip(1)
     }
 
     /// Instructions executed on each path within a function.

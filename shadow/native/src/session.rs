@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Child;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,12 @@ use hps_shim::symbols::Symbolizer;
 use rustix::process::{Pid, PidfdFlags};
 
 use crate::calls;
-use crate::follow::{Followed, Watch, endings, has_ended_within};
+use crate::follow::{Watch, endings, has_ended_within};
 use crate::form::Form;
+use crate::found::{Found, Thread, View};
 use crate::inject::Injected;
-use crate::layout::{MAGIC, Region, SLOTS};
+use crate::layout::{CALL_VALUES, MAGIC, Region, SLOTS};
+use crate::memory;
 use crate::outcome::{Monitor, Shadow};
 use crate::profiles::Profiles;
 use crate::start::{With, ended, inject_behind_runtime, on_a_thread, start};
@@ -42,10 +45,17 @@ pub struct Request<'a> {
     pub mode: Mode,
     /// Shadows that are alive on average.
     pub load: f64,
-    /// Share of the program's processor time, 0 to 1, that monitor and forks may take; `None` for no limit. Copies of
-    /// pages that are written after a fork come on top.
+    /// Share of the program's processor time, 0 to 1, that monitor, forks and copies of pages may take; `None` for no
+    /// limit.
     pub most_overhead: Option<f64>,
-    /// Instructions of a shadow.
+    /// The program's threads are forked in turn, instead of each as often as the timer expires in it.
+    pub by_turn: bool,
+    /// Values of all registers that have arguments, and of results, are noted, not first arguments alone: shadows are half
+    /// as fast where there are many calls.
+    pub all_values: bool,
+    /// Called each second while the session runs.
+    pub view: View<'a>,
+    /// Instructions of a shadow; with a limit of overhead, at least so many.
     pub sample: u64,
     /// Processor time of the program between two signals of the monitor. The kernel rounds it up to its tick.
     pub period: Duration,
@@ -77,6 +87,10 @@ pub struct Session {
     pub calls: Vec<(String, &'static str, u64)>,
     /// Profiles of the code that shadows executed.
     pub profiles: Profiles,
+    /// The program's threads, by number and name.
+    pub threads: Vec<Thread>,
+    /// The limit of overhead, as in the request.
+    pub most_overhead: Option<f64>,
     /// Profiles of a whole run of the program, and the end of its instrumentation.
     pub whole: Option<(Profiles, Shadow)>,
     /// Names for addresses.
@@ -122,67 +136,6 @@ pub enum SessionError {
         form: &'static str,
     },
 }
-
-impl Session {
-    /// Why no shadow was forked; `None` if one was, or if shadows were not asked for.
-    ///
-    /// `period`: as in the request. `is_attached`: the program ran already.
-    #[must_use]
-    pub fn no_shadow(&self, period: Duration, is_attached: bool) -> Option<String> {
-        if !self.shadows.is_empty() || self.whole.is_some() {
-            return None;
-        }
-        let milliseconds = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
-        let monitor = &self.monitor;
-        let why = match () {
-            () if monitor.failed > 0 => "the kernel refused to fork (ulimit -u, memory)".to_owned(),
-            () if monitor.signals > 0 => {
-                "the wanted load was reached without one: give a larger --load".to_owned()
-            }
-            // The kernel's tick makes the first signal late.
-            () if self.cpu < period + LONGEST_TICK => format!(
-                "the program took {} of processor time, and the monitor's first signal comes after {}: give a \
-                 shorter --period{}",
-                milliseconds(self.cpu),
-                milliseconds(period),
-                match is_attached {
-                    true => ", or attach when it computes",
-                    false => " or more work, or --full",
-                }
-            ),
-            () if is_attached => format!(
-                "the program took {} of processor time, and not one signal of the monitor arrived: it blocks SIGURG, or \
-                 has set an action for it since it was attached",
-                milliseconds(self.cpu)
-            ),
-            () => format!(
-                "the program took {} of processor time, and not one signal of the monitor arrived: the program \
-                 handles SIGURG itself or blocks it; --full does without, and so does `hps shadow attach` once it \
-                 handles it",
-                milliseconds(self.cpu)
-            ),
-        };
-        Some(format!("no shadow was forked: {why}"))
-    }
-
-    /// A warning if forks took more than a tenth of the program's time; copies of pages that both then write come on top.
-    #[must_use]
-    pub fn costly_forks(&self) -> Option<String> {
-        let (monitor, forks) = (self.monitor.monitor_ns as f64, self.monitor.forks);
-        let share = monitor / self.wall.as_nanos().max(1) as f64;
-        (forks > 0 && share > 0.1).then(|| {
-            format!(
-                "{forks} forks took {:.0}% of the program's time, {:.1} ms each, and pages that the program writes to \
-                 are copied after each one: --max-overhead, a smaller --load or a longer --period fork less often",
-                100.0 * share,
-                monitor / forks as f64 / 1e6
-            )
-        })
-    }
-}
-
-/// The longest time between two ticks of a kernel.
-const LONGEST_TICK: Duration = Duration::from_millis(10);
 
 impl Request<'_> {
     /// Runs the program to its end. No shadow is left when this returns.
@@ -351,6 +304,7 @@ impl Request<'_> {
         wait: impl FnOnce() -> Result<Ended, SessionError>,
     ) -> Result<Session, SessionError> {
         let over = AtomicBool::new(false);
+        let found = Mutex::default();
         let watch = Watch {
             region,
             over: &over,
@@ -359,50 +313,60 @@ impl Request<'_> {
                 // Shadows in these modes wait for each other.
                 _ => Duration::MAX,
             },
+            all_values: self.all_values,
+            found: &found,
             lets_finish: self.mode == Mode::EndToEnd,
             is_parent,
         };
-        let (ended_as, wall, followed, whole) = std::thread::scope(|scope| {
+        let (ended_as, wall, whole) = std::thread::scope(|scope| {
             let watch = &watch;
+            if self.most_overhead.is_some() && self.mode == Mode::Sample {
+                scope.spawn(|| memory::watch(region.header(), &over));
+            }
+            if let Some(view) = self.view.0 {
+                scope.spawn(move || watch.show(began, view));
+            }
             let whole = (self.mode != Mode::Sample).then(|| scope.spawn(|| watch.follow_program()));
-            let followers = match self.mode {
-                Mode::Sample => (1..SLOTS)
-                    .map(|i| scope.spawn(move || watch.follow(i)))
-                    .collect(),
-                Mode::Whole => Vec::new(),
-                Mode::EndToEnd => vec![scope.spawn(|| watch.follow_in_order())],
-            };
+            match self.mode {
+                Mode::Sample => {
+                    for slot in 1..SLOTS {
+                        scope.spawn(move || watch.follow(slot));
+                    }
+                }
+                Mode::Whole => {}
+                Mode::EndToEnd => {
+                    scope.spawn(|| watch.follow_in_order());
+                }
+            }
             let ended_as = wait();
             let wall = began.elapsed();
             if self.mode != Mode::EndToEnd {
                 region.header().closing.store(1, Ordering::SeqCst);
             }
             over.store(true, Ordering::Release);
-            let followed: Vec<Followed> = followers.into_iter().filter_map(joined).collect();
-            (ended_as, wall, followed, whole.and_then(joined))
+            (ended_as, wall, whole.and_then(joined))
         });
         let Ended { status, code, cpu } = ended_as?;
         let header = region.header();
+        let found: Found = found
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut session = Session {
             status,
             code,
             wall,
             cpu,
             monitor: Monitor::of(region),
-            shadows: Vec::new(),
-            endings: BTreeMap::new(),
+            endings: endings(&found.shadows),
+            shadows: found.shadows,
             calls: calls::counted(header),
-            profiles: Profiles::default(),
+            profiles: found.profiles,
+            threads: found.threads.into_values().collect(),
+            most_overhead: self.most_overhead,
             whole: None,
-            symbols: Symbolizer::default(),
-            damaged: 0,
+            symbols: found.symbols,
+            damaged: found.damaged,
         };
-        for followed in followed {
-            session.profiles.add(&followed.walk);
-            session.shadows.extend(followed.shadows);
-            session.symbols.add(followed.symbols);
-            session.damaged += followed.damaged;
-        }
         if let Some(mut followed) = whole {
             let mut profiles = Profiles::default();
             profiles.add(&followed.walk);
@@ -411,7 +375,6 @@ impl Request<'_> {
             session.whole = followed.shadows.pop().map(|shadow| (profiles, shadow));
         }
         session.shadows.sort_by_key(|shadow| shadow.sequence);
-        session.endings = endings(&session.shadows);
         Ok(session)
     }
 
@@ -441,6 +404,13 @@ impl Request<'_> {
         header
             .most_overhead_millionths
             .store(most, Ordering::Relaxed);
+        header.by_turn.store(self.by_turn.into(), Ordering::Relaxed);
+        let values = if self.all_values {
+            CALL_VALUES as u32
+        } else {
+            1
+        };
+        header.call_values.store(values, Ordering::Relaxed);
         calls::write(self.policy, header);
         header.magic.store(MAGIC, Ordering::Release);
     }
@@ -518,69 +488,4 @@ pub(crate) fn wait(child: Child) -> std::io::Result<(std::process::ExitStatus, D
     let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
     let cpu = time(usage.ru_utime) + time(usage.ru_stime);
     Ok((std::process::ExitStatus::from_raw(status), cpu))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn session(monitor: Monitor) -> Session {
-        Session {
-            status: String::new(),
-            code: 0,
-            wall: Duration::from_millis(100),
-            cpu: Duration::from_millis(100),
-            monitor,
-            shadows: Vec::new(),
-            endings: BTreeMap::new(),
-            calls: Vec::new(),
-            profiles: Profiles::default(),
-            whole: None,
-            symbols: Symbolizer::default(),
-            damaged: 0,
-        }
-    }
-
-    #[test]
-    fn forks_that_take_more_than_a_tenth_of_the_time_are_warned_of() {
-        let taking = |milliseconds: u64| {
-            session(Monitor {
-                forks: 4,
-                monitor_ns: milliseconds * 1_000_000,
-                ..Monitor::default()
-            })
-        };
-        assert_eq!(taking(9).costly_forks(), None);
-        let said = taking(20).costly_forks().expect("a warning");
-        assert!(
-            said.contains("4 forks took 20%") && said.contains("5.0 ms each"),
-            "{said}"
-        );
-    }
-
-    #[test]
-    fn a_session_without_a_shadow_has_a_reason() {
-        let why = |monitor, period, is_attached| {
-            let session = session(monitor);
-            session
-                .no_shadow(Duration::from_millis(period), is_attached)
-                .expect("a reason")
-        };
-        let refused = Monitor {
-            failed: 3,
-            signals: 3,
-            ..Monitor::default()
-        };
-        let unwanted = Monitor {
-            signals: 2,
-            ..Monitor::default()
-        };
-        assert!(why(refused, 4, false).contains("ulimit -u"));
-        assert!(why(unwanted, 4, false).contains("--load"));
-        assert!(why(Monitor::default(), 95, false).contains("comes after 95.0 ms"));
-        assert!(why(Monitor::default(), 4, false).contains("handles SIGURG itself"));
-        for period in [4, 95] {
-            assert!(!why(Monitor::default(), period, true).contains("--full"));
-        }
-    }
 }

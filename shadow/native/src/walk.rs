@@ -12,7 +12,7 @@ use hps_shadow::paths::MOST_SEGMENTS;
 use hps_shadow::values::{TableShape, ValueProfiler};
 use rustc_hash::FxHashMap;
 
-use crate::layout::BREAK;
+use crate::layout::{BREAK, CALL_VALUES, RETURN_VALUES};
 use crate::tree::{At, Pairs, Tree};
 
 /// Paths of one kind that are kept, with their beginnings.
@@ -74,13 +74,19 @@ struct Frame {
     path: At,
 }
 
+/// Registers whose values are noted: those of a call's arguments, and that of a return's result.
+pub const REGISTERS: [&str; CALL_VALUES + RETURN_VALUES] =
+    ["rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax"];
+
 /// Counts what follows what. It goes through many shadows.
 pub struct Walk {
     blocks: Vec<Block>,
     places: FxHashMap<Block, u32>,
     entered: Vec<u64>,
     pairs: Pairs,
-    arguments: ValueProfiler,
+    values: [ValueProfiler; REGISTERS.len()],
+    call_values: usize,
+    return_values: usize,
     within: Tree,
     across: Tree,
     previous: Option<u32>,
@@ -97,7 +103,9 @@ impl Default for Walk {
             places: FxHashMap::default(),
             entered: Vec::new(),
             pairs: Pairs::default(),
-            arguments: ValueProfiler::new(TableShape::default()),
+            values: REGISTERS.map(|_| ValueProfiler::new(TableShape::default())),
+            call_values: 1,
+            return_values: 0,
             within: Tree::new(MOST_NODES),
             across: Tree::new(MOST_NODES),
             previous: None,
@@ -115,8 +123,8 @@ pub struct Found<'a> {
     pub blocks: Vec<(&'a Block, u64)>,
     /// Blocks that followed each other, with their counts.
     pub pairs: Vec<(&'a Block, &'a Block, u64)>,
-    /// First arguments of calls.
-    pub arguments: &'a ValueProfiler,
+    /// Values of calls and returns, by register.
+    pub values: &'a [ValueProfiler; REGISTERS.len()],
     /// Paths within functions.
     pub within: &'a Tree,
     /// Paths across functions.
@@ -124,6 +132,15 @@ pub struct Found<'a> {
 }
 
 impl Walk {
+    /// A walk beside which values of all registers come, instead of first arguments alone.
+    pub fn with_all_values() -> Walk {
+        Walk {
+            call_values: CALL_VALUES,
+            return_values: RETURN_VALUES,
+            ..Walk::default()
+        }
+    }
+
     /// The number of a block.
     pub fn place(&mut self, block: Block) -> u32 {
         *self.places.entry(block).or_insert_with(|| {
@@ -145,19 +162,23 @@ impl Walk {
         self.long = At::UNKNOWN;
     }
 
-    /// Whether the block entered last ends with a call, whose argument comes next.
+    /// Registers, as places in [`REGISTERS`], whose values come next: of the call or return that the block entered last
+    /// ends with.
     #[inline]
-    pub fn is_calling(&self) -> bool {
-        let previous = self.previous.map(|place| self.blocks[place as usize].kind);
-        previous == Some(Kind::Call)
+    pub fn awaited(&self) -> std::ops::Range<usize> {
+        match self.previous.map(|place| self.blocks[place as usize].kind) {
+            Some(Kind::Call) => 0..self.call_values,
+            Some(Kind::Return) => CALL_VALUES..CALL_VALUES + self.return_values,
+            _ => 0..0,
+        }
     }
 
-    /// The first argument of the call that the block entered last makes.
+    /// The value of a register at the call or return that the block entered last ends with.
     #[inline]
-    pub fn pass(&mut self, argument: u64) {
+    pub fn pass(&mut self, register: usize, value: u64) {
         if let Some(previous) = self.previous {
             let site = self.blocks[previous as usize].last;
-            self.arguments.add(site, argument);
+            self.values[register].add(site, value);
         }
     }
 
@@ -235,7 +256,7 @@ impl Walk {
         Found {
             blocks: blocks.filter(|(_, count)| *count > 0).collect(),
             pairs: pairs.collect(),
-            arguments: &self.arguments,
+            values: &self.values,
             within: &self.within,
             across: &self.across,
         }

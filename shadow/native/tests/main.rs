@@ -4,7 +4,10 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod attach;
+mod budget;
 mod decoder;
 mod layout;
 mod native;
 mod support;
+mod threads;
+mod values;

@@ -5,6 +5,8 @@ mod chip;
 mod examples;
 mod native;
 mod native_args;
+mod native_live;
+mod native_report;
 pub mod results;
 mod simulate;
 

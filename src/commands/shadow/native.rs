@@ -13,22 +13,25 @@ use hps_lab::work_folder::WorkFolder;
 use hps_profile::symbolized::{Header, SymbolizedProfile};
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
 use hps_shadow::policy::CompiledPolicy;
+use hps_shadow_native::found::{Now, ThreadRow, rows};
 use hps_shadow_native::library;
 use hps_shadow_native::overhead::{self, Overhead};
-use hps_shadow_native::{Mode, Monitor, Profiles, Request, Session, Shadow};
+use hps_shadow_native::{Mode, Monitor, Profiles, Request, Session, Shadow, View};
 use hps_shim::symbols::Symbolizer;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::native_args::{AttachArgs, RunArgs, SamplingArgs, ShownArgs};
+use super::native_args::{AttachArgs, RunArgs, SamplingArgs, ShownArgs, Threads, Values};
+use super::native_live::Live;
+use super::native_report::report;
 use super::simulate::find;
 use crate::commands::preloadable::{self, Wanting};
 use crate::document::{Described, Format};
 use crate::export::{self, Export};
 use crate::progress;
 use crate::saved::SavedProfiles;
-use crate::text::{Align, Table, grouped};
+use crate::text::grouped;
 
 const SHADOWS: Wanting = Wanting {
     name: "hps shadow run",
@@ -59,6 +62,8 @@ pub struct NativeDocument<'a> {
     calls: &'a [(String, &'static str, u64)],
     /// Each shadow.
     shadows: &'a [Shadow],
+    /// The program's threads, by the instructions of their shadows.
+    threads: &'a [ThreadRow],
     /// The whole run as a shadow, if it was instrumented, too.
     whole: Option<&'a Shadow>,
     /// Times of the program alone and with shadows, if they were measured.
@@ -82,7 +87,15 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let folder = WorkFolder::new("shadow")?;
     let library =
         library::build(folder.path()).context("the library that forks shadows cannot be built")?;
-    let mut session = request.run(&library)?;
+    let live = Live::new(args.shown.live, &request);
+    let view = |now: &mut Now<'_>| live.show(now);
+    let watched = Request {
+        view: View(args.shown.live.then_some(&view)),
+        ..request.clone()
+    };
+    let session = watched.run(&library);
+    live.clear();
+    let mut session = session?;
     let mut notes: Vec<String> = session
         .no_shadow(request.period, false)
         .into_iter()
@@ -132,7 +145,15 @@ pub(super) fn attach(args: &AttachArgs) -> anyhow::Result<u8> {
     let stops = Arc::clone(&stop);
     ctrlc::set_handler(move || stops.store(true, Ordering::Relaxed))
         .context("Ctrl-C cannot be waited for")?;
-    let session = request.attach(&library, process, limit, &stop)?;
+    let live = Live::new(args.shown.live, &request);
+    let view = |now: &mut Now<'_>| live.show(now);
+    let watched = Request {
+        view: View(args.shown.live.then_some(&view)),
+        ..request.clone()
+    };
+    let session = watched.attach(&library, process, limit, &stop);
+    live.clear();
+    let session = session?;
     let seconds = session.wall.as_secs_f64();
     let mut said = vec![format!(
         "process {process} was attached for {seconds:.1} s: {}",
@@ -165,6 +186,9 @@ fn request<'a>(
             .map(|percent| positive("--max-overhead", percent))
             .transpose()?
             .map(|percent| percent / 100.0),
+        all_values: args.values == Values::All,
+        by_turn: args.threads == Threads::Turn,
+        view: View::default(),
         sample: args.length,
         period: seconds("--period", args.period_ns / 1e9)?,
         policy,
@@ -190,9 +214,10 @@ fn tell(
         export::write(&symbolized(&mut session, command), exports)?;
     }
     let facts = Facts::of(&session);
+    let threads = rows(&session.threads, &mut session.symbols, args.top);
     say!(
         "{}",
-        report(&mut session, &facts, cost, args.top).trim_end()
+        report(&mut session, &facts, cost, &threads, args.top).trim_end()
     );
     for note in notes {
         say!("hps: note: {note}");
@@ -208,6 +233,7 @@ fn tell(
             endings: &session.endings,
             calls: &session.calls,
             shadows: &session.shadows,
+            threads: &threads,
             whole: session.whole.as_ref().map(|(_, shadow)| shadow),
             overhead: cost,
         }))?;
@@ -225,12 +251,13 @@ fn symbolized(session: &mut Session, command: &[OsString]) -> SymbolizedProfile 
         command: format!("hps shadow run -- {}", words.join(" ")),
         ..Header::default()
     };
+    let threads = session.threads.clone();
     let (shown, symbols) = shown(session);
-    hps_shadow_native::export::symbolized(shown, symbols, header)
+    hps_shadow_native::export::symbolized(shown, &threads, symbols, header)
 }
 
 /// What shadows saw; without any, what the whole run was.
-fn shown(session: &mut Session) -> (&Profiles, &mut Symbolizer) {
+pub(super) fn shown(session: &mut Session) -> (&Profiles, &mut Symbolizer) {
     let profiles = match &session.whole {
         Some((whole, _)) if session.shadows.is_empty() => whole,
         _ => &session.profiles,
@@ -277,7 +304,14 @@ fn save(session: &Session, folder: &Path, program: &str) -> anyhow::Result<()> {
         saved.write("long_path", profiles.by_long_path(), 1)?;
         saved.write_kind(profiles.by_edge(), 1)?;
         saved.write_kind(profiles.by_call_pair(), 1)?;
-        saved.write_kind(profiles.by_value(), 1)
+        saved.write_kind(profiles.by_value(), 1)?;
+        for (register, values) in profiles
+            .by_register()
+            .filter(|(_, values)| !values.is_empty())
+        {
+            saved.write(&format!("value_{register}"), values, 1)?;
+        }
+        Ok(())
     };
     write(&session.profiles, folder, "native shadows")?;
     if let Some((whole, _)) = &session.whole {
@@ -291,7 +325,7 @@ fn save(session: &Session, folder: &Path, program: &str) -> anyhow::Result<()> {
 }
 
 /// Rows of the report's first table: names, texts, numbers.
-struct Facts(Vec<(&'static str, String, f64)>);
+pub(super) struct Facts(pub(super) Vec<(&'static str, String, f64)>);
 
 impl Facts {
     fn of(session: &Session) -> Facts {
@@ -314,6 +348,14 @@ impl Facts {
                 monitor.average_live,
             );
             facts.number("monitor and forks, ms", monitor.monitor_ns as f64 / 1e6);
+            if monitor.fault_ns > 0 {
+                facts.count("pages copied because of forks", monitor.copied);
+                facts.number("copies of these pages, ms", monitor.copied_ns as f64 / 1e6);
+                facts.number(
+                    "a fork is expected to cost, ms",
+                    monitor.expected_ns as f64 / 1e6,
+                );
+            }
         }
         let instructions: u64 = shadows.iter().map(|s| s.instructions).sum();
         let (events, life) = shadows
@@ -324,6 +366,8 @@ impl Facts {
             });
         if !shadows.is_empty() {
             facts.count("instructions of shadows", instructions);
+            let longest = shadows.iter().map(|s| s.sample).max().unwrap_or(0);
+            facts.count("instructions of the longest sample", longest);
         }
         if life > 0 {
             facts.number(
@@ -335,6 +379,7 @@ impl Facts {
             ("forks refused", monitor.failed),
             ("signals without room for a shadow", monitor.crowded),
             ("forks left out for their cost", monitor.spared),
+            ("signals that waited for another thread", monitor.waited),
             ("system calls begun anew", monitor.restarted),
             ("numbers that cannot be", session.damaged),
         ] {
@@ -381,7 +426,7 @@ impl Facts {
             "overlap of calls",
             overlap(&whole.by_call_pair(), &seen.by_call_pair()),
         );
-        if let Some(difference) = invariance_difference(&whole.arguments, &seen.arguments) {
+        if let Some(difference) = invariance_difference(whole.arguments(), seen.arguments()) {
             self.share(
                 "difference of invariance of arguments",
                 Some(difference.mean),
@@ -414,169 +459,6 @@ impl Facts {
             self.add(what, format!("{:.1}%", 100.0 * share), share);
         }
     }
-}
-
-fn report(session: &mut Session, facts: &Facts, cost: Option<&Overhead>, top: usize) -> String {
-    let mut table = Table::new(&[("what", Align::Left), ("value", Align::Right)]);
-    for (what, text, _) in &facts.0 {
-        table.row([(*what).to_string(), text.clone()]);
-    }
-    for (end, count) in &session.endings {
-        table.row([format!("ended: {end}"), grouped(*count)]);
-    }
-    if let Some((_, run)) = &session.whole {
-        table.row(["instrumented until".to_string(), run.end()]);
-    }
-    if let Some(cost) = cost {
-        for (what, estimate) in [
-            ("overhead in processor time, %", cost.cpu_percent),
-            ("overhead in wall time, %", cost.wall_percent),
-            ("noise of runs alone, %", cost.noise_percent),
-            ("alive on average in these runs", cost.average_live),
-        ] {
-            let half = estimate
-                .half_width
-                .map_or(String::new(), |half| format!(" ± {half:.2}"));
-            table.row([what.to_string(), format!("{:.2}{half}", estimate.mean)]);
-        }
-    }
-    let mut text = table.render();
-    let (shown, symbols) = shown(session);
-    text += &functions(shown, symbols, top);
-    text += &calls(shown, symbols, top);
-    text += &arguments(shown, symbols, top);
-    text += &paths(shown, symbols, top);
-    text += &system_calls(&session.calls);
-    text
-}
-
-/// The heaviest of these, with their shares of all.
-fn heaviest<K: Ord + Clone>(all: BTreeMap<K, u64>, top: usize) -> Vec<(K, u64, f64)> {
-    let total: u64 = all.values().sum();
-    let mut all: Vec<(K, u64)> = all.into_iter().collect();
-    all.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
-    all.truncate(top);
-    let share = |weight: u64| weight as f64 / total.max(1) as f64;
-    all.into_iter()
-        .map(|(key, weight)| (key, weight, share(weight)))
-        .collect()
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1}%", 100.0 * share)
-}
-
-/// Instructions by function.
-fn functions(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
-    let mut all = BTreeMap::new();
-    for ((start, _), entered) in &profiles.blocks {
-        let name = function(symbols, *start);
-        *all.entry(name).or_insert(0) += entered.count * u64::from(entered.instructions);
-    }
-    let mut table = Table::new(&[
-        ("instructions", Align::Right),
-        ("share", Align::Right),
-        ("function", Align::Left),
-    ]);
-    for (name, weight, share) in heaviest(all, top) {
-        table.row([grouped(weight), percent(share), name]);
-    }
-    format!("\n{}", table.render())
-}
-
-/// Calls by caller and callee.
-fn calls(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
-    let mut all = BTreeMap::new();
-    for (&(site, target), count) in &profiles.calls {
-        let pair = (function(symbols, site), function(symbols, target));
-        *all.entry(pair).or_insert(0) += count;
-    }
-    let mut table = Table::new(&[
-        ("calls", Align::Right),
-        ("share", Align::Right),
-        ("caller", Align::Left),
-        ("callee", Align::Left),
-    ]);
-    for ((caller, callee), weight, share) in heaviest(all, top) {
-        table.row([grouped(weight), percent(share), caller, callee]);
-    }
-    format!("\n{}", table.render())
-}
-
-/// The most frequent first argument of the most frequent calls.
-fn arguments(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
-    let mut all: Vec<_> = profiles.arguments.tables().iter().collect();
-    all.sort_by_key(|(site, table)| (std::cmp::Reverse(table.executions), *site));
-    let mut table = Table::new(&[
-        ("calls", Align::Right),
-        ("first argument", Align::Right),
-        ("in so many", Align::Right),
-        ("call", Align::Left),
-    ]);
-    for (site, values) in all.into_iter().take(top) {
-        let value = values.top().map_or(0, |(value, _)| value);
-        let site = place(symbols, *site);
-        table.row([
-            grouped(values.executions),
-            format!("{value:#x}"),
-            percent(values.invariance()),
-            site,
-        ]);
-    }
-    format!("\n{}", table.render())
-}
-
-/// The function at an address; its file, if that names none.
-fn function(symbols: &mut Symbolizer, address: u64) -> String {
-    let place = symbols.resolve(address);
-    match (&place.function, &place.module) {
-        (None, Some(module)) => {
-            let file = module.rsplit('/').next().unwrap_or(module);
-            format!("{file} (no symbols)")
-        }
-        _ => place.to_string(),
-    }
-}
-
-/// An address by its function and the bytes from its start.
-fn place(symbols: &mut Symbolizer, address: u64) -> String {
-    let place = symbols.resolve(address);
-    match place.function {
-        Some(_) => format!("{place}+{:#x}", address.wrapping_sub(place.entry)),
-        None => place.to_string(),
-    }
-}
-
-/// Paths within functions by the instructions executed on them.
-fn paths(profiles: &Profiles, symbols: &mut Symbolizer, top: usize) -> String {
-    let all = profiles.within.all.iter();
-    let all = all
-        .map(|(path, executions)| (*path, executions.weight()))
-        .collect();
-    let mut table = Table::new(&[
-        ("instructions", Align::Right),
-        ("share", Align::Right),
-        ("long", Align::Right),
-        ("path that begins in", Align::Left),
-    ]);
-    for (path, weight, share) in heaviest(all, top) {
-        let length = profiles.within.all.get(&path).map_or(0, |e| e.instructions);
-        let place = place(symbols, path.from);
-        table.row([grouped(weight), percent(share), grouped(length), place]);
-    }
-    format!("\n{}", table.render())
-}
-
-fn system_calls(calls: &[(String, &'static str, u64)]) -> String {
-    let mut table = Table::new(&[
-        ("system call", Align::Left),
-        ("action", Align::Left),
-        ("calls", Align::Right),
-    ]);
-    for (name, action, count) in calls {
-        table.row([name.clone(), (*action).to_string(), grouped(*count)]);
-    }
-    format!("\n{}", table.render())
 }
 
 /// What the command writes as JSON.

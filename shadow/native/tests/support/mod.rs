@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use hps_shadow::policy::{CompiledPolicy, Policy};
-use hps_shadow_native::{Mode, Request, library};
+use hps_shadow_native::{Mode, Request, View, library};
 use tempfile::TempDir;
 
 /// A folder with the library and compiled programs.
@@ -46,6 +46,9 @@ impl Bench {
             mode,
             load: 1.0,
             most_overhead: None,
+            by_turn: false,
+            all_values: false,
+            view: View::default(),
             sample: 100_000,
             period: Duration::from_millis(1),
             policy: &self.policy,
