@@ -355,6 +355,21 @@ fn collectors_of_calls_are_compared_on_both_sides() {
     }
 }
 
+/// The records that others have sent in.
+#[test]
+fn kept_records_are_documents_of_their_format() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/measurements/machines");
+    let mut kept = 0;
+    for file in std::fs::read_dir(folder).expect("records") {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("a record");
+        let document = serde_json::from_str(&text).expect("JSON");
+        json_schema::expect_valid("hps-counters", &document);
+        assert_eq!(document["programs"][0]["same_output"], true);
+        kept += 1;
+    }
+    assert!(kept > 0);
+}
+
 /// Counts of a program without hooks: what the host's processor does not count, it says.
 #[cfg(target_arch = "x86_64")]
 #[test]
