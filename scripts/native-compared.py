@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Profilers of native programs beside each other: what each costs, and how far its profile is from exact counts.
 
-    scripts/native-compared.py HPS FOLDER [RUNS]
+    scripts/native-compared.py HPS FOLDER [RUNS [PROGRAM...]]
 
 Five programs run under perf, Coz, SHIM and shadows: bzip2 both ways, two scripts of Lua, one of MuJS, each built from the
 sources that scripts/real-programs.sh has fetched, without inlining. Needs the Debian packages linux-perf, coz-profiler, valgrind, time and a C compiler;
@@ -109,7 +109,9 @@ def built(folder):
 
 def plain_name(name):
     """A function's name without what compilers and loaders add."""
-    return re.sub(r"(\.(constprop|isra|part|cold)(\.\d+)?)+$|@.*$", "", name)
+    name = re.sub(r"(\.(constprop|isra|part|cold)(\.\d+)?)+$|@.*$", "", name)
+    # The C library has variants for processors, and Callgrind's has no AVX-512.
+    return re.sub(r"(_(sse2|sse42?|sse4_[12]|ssse3|avx|avx2|avx512|evex|evex512|rtm|erms|unaligned|no_vzeroupper|fma|fma4))+$", "", name)
 
 
 def exact(command, folder):
@@ -183,6 +185,8 @@ def main():
     table = [head, "| --- | --- | ---: | ---: | ---: | --- |"]
     median = lambda measure: statistics.median(measure() for _ in range(runs))
     for name, plain, hooks in built(folder):
+        if sys.argv[4:] and name not in sys.argv[4:]:
+            continue
         truth = exact(plain, folder)
         (hottest, _), = truth.most_common(1)
         alone = median(lambda: all_time(plain))
