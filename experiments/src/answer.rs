@@ -21,12 +21,12 @@ pub struct Candidate<T> {
     pub accuracy: Mean,
     /// Mean overhead over programs as a fraction; `None` if nothing was timed.
     pub overhead: Option<Mean>,
-    /// What ways that were not timed are compared by: how often they sample.
+    /// Sampling rate, by which ways that were not timed are compared.
     pub rate: f64,
 }
 
 impl<T> Candidate<T> {
-    /// What it costs: its overhead, or how often it samples if nothing was timed.
+    /// Cost: its overhead, or how often it samples if nothing was timed.
     fn cost(&self) -> f64 {
         self.overhead.map_or(self.rate, |overhead| overhead.value)
     }
@@ -35,9 +35,9 @@ impl<T> Candidate<T> {
 /// Why a way was chosen among several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Its mean accuracy over programs, in `0..=1`.
+    /// Mean accuracy over programs, in `0..=1`.
     pub accuracy: Mean,
-    /// Its mean overhead over programs as a fraction; `None` if nothing was timed.
+    /// Mean overhead over programs as a fraction; `None` if nothing was timed.
     pub overhead: Option<Mean>,
     /// Ways that were compared.
     pub points: usize,
@@ -61,7 +61,7 @@ impl Choice {
         Some((&chosen.what, choice))
     }
 
-    /// What was measured: `92.7 ± 1.3% accurate at 0.70 ± 0.31% overhead`.
+    /// Accuracy and overhead as text: `92.7 ± 1.3% accurate at 0.70 ± 0.31% overhead`.
     #[must_use]
     pub fn measured(&self) -> String {
         let mut text = format!("{} accurate", self.accuracy.percent(1));

@@ -87,14 +87,15 @@ pub struct Json<'a> {
 }
 
 /// A file that gets its name once it is whole: what had the name before stays until then.
-struct Part {
+pub struct Part {
     file: File,
     /// The name meanwhile, and the one to come; `None` of what is no regular file, such as a pipe.
     names: Option<[PathBuf; 2]>,
 }
 
 impl Part {
-    fn new(path: &Path) -> io::Result<Part> {
+    /// Makes the file under a name of its own.
+    pub fn new(path: &Path) -> io::Result<Part> {
         // The target of a link, so that the link stays.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
@@ -117,7 +118,8 @@ impl Part {
         }
     }
 
-    fn finish(mut self, text: &str) -> io::Result<()> {
+    /// Writes the text, and gives the file its name.
+    pub fn finish(mut self, text: &str) -> io::Result<()> {
         self.file.write_all(text.as_bytes())?;
         if let Some([part, target]) = &self.names {
             fs::rename(part, target)?;

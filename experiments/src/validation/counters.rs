@@ -96,7 +96,7 @@ pub struct CountedProgram {
     pub events: Vec<CountedEvent>,
 }
 
-/// What a program counts natively, each event or why not, in the order of [`EVENTS`], and what it prints.
+/// Native counts of a program, each event or why not, in the order of [`EVENTS`], and its output.
 pub struct NativelyCounted {
     /// SHA-256 of the executable.
     pub hash: String,
@@ -154,7 +154,7 @@ impl CountedProgram {
         self.events.iter().find(|e| e.event == name)
     }
 
-    /// What agrees, in one line.
+    /// Verdict in one line: what agrees.
     #[must_use]
     pub fn verdict(&self) -> String {
         let mut text = match self.same_output {

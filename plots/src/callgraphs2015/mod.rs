@@ -55,13 +55,8 @@ pub fn write_callgraphs2015(
                 contexts(isa, found)?,
             ]);
         }
-        Ok(Answered {
-            chapters,
-            answers: (boards.iter())
-                .filter_map(|(isa, found)| answer(isa, found))
-                .collect(),
-            ..Answered::default()
-        })
+        let answers = boards.iter().filter_map(|(isa, found)| answer(isa, found));
+        Ok(Answered::new(chapters, answers.collect()))
     })
 }
 

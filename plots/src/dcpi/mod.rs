@@ -57,11 +57,7 @@ pub fn write_dcpi(
             chapters.extend(of_isa(isa, data)?);
             answers.extend(answers_of(isa, data));
         }
-        Ok(Answered {
-            chapters,
-            answers,
-            ..Answered::default()
-        })
+        Ok(Answered::new(chapters, answers))
     })
 }
 

@@ -96,7 +96,7 @@ fn title(result: &Value) -> String {
     }
 }
 
-/// What a result says in a sentence: of what, and the answer.
+/// Answer of a result in a sentence: of what, and the answer.
 fn answers(result: &Value) -> Vec<(String, String)> {
     let answer = match (text(result, "verdict"), text(result, "kind")) {
         ("", "overhead" | "dte") => overhead(&result["result"]),
@@ -142,7 +142,7 @@ fn overhead(result: &Value) -> Option<(&'static str, String)> {
     ))
 }
 
-/// What a reader costs a writer at most.
+/// The most that a reader costs a writer.
 fn reader(points: &[Value]) -> Option<(&'static str, String)> {
     let cost = |point: &Value| estimate(&point["overhead_percent"]).0;
     let most = points.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)))?;

@@ -54,11 +54,7 @@ pub fn write_leaderboard(
         for worth in compiled::worth(records) {
             chapters.push(worth::chapter(&worth)?);
         }
-        Ok(Answered {
-            chapters,
-            answers,
-            ..Answered::default()
-        })
+        Ok(Answered::new(chapters, answers))
     })
 }
 

@@ -70,7 +70,6 @@ pub fn write_reproduction(
 }
 
 /// The chapters of a report, and what it answers.
-#[derive(Default)]
 pub(crate) struct Answered {
     pub chapters: Vec<Chapter>,
     /// Of what, and the answer.
@@ -80,6 +79,15 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
+    /// Chapters with answers that their first picture shows.
+    pub fn new(chapters: Vec<Chapter>, answers: Vec<(String, String)>) -> Self {
+        Answered {
+            chapters,
+            answers,
+            picture: "",
+        }
+    }
+
     fn figures(&self) -> impl Iterator<Item = (&str, &Figure)> {
         let all = self.chapters.iter().flat_map(|chapter| &chapter.figures);
         all.map(|(name, figure)| (name.as_str(), figure))

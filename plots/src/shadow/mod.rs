@@ -55,11 +55,7 @@ pub fn write_shadow(
             chapters.extend(executed::chapter(isa, data));
             chapters.extend(chip::chapter(isa, data)?);
         }
-        Ok(Answered {
-            chapters,
-            answers,
-            ..Answered::default()
-        })
+        Ok(Answered::new(chapters, answers))
     })
 }
 

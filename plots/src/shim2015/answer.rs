@@ -82,7 +82,7 @@ fn finest(found: &Table<'_>, kinds: &[Kind]) -> Option<String> {
     ))
 }
 
-/// What correction does for samples at full speed on the same core.
+/// Worth of correction for samples at full speed on the same core.
 fn worth(found: &Table<'_>) -> Option<String> {
     let setting = wait(0);
     let scheme = Kind::IpcSmt.name();

@@ -55,11 +55,7 @@ pub fn write_shim2015(
         let answers = boards
             .iter()
             .flat_map(|(isa, found)| answer::of(isa, found));
-        Ok(Answered {
-            chapters,
-            answers: answers.collect(),
-            ..Answered::default()
-        })
+        Ok(Answered::new(chapters, answers.collect()))
     })
 }
 

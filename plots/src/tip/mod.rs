@@ -52,11 +52,7 @@ pub fn write_tip(
             chapters.extend(of_isa(isa, data)?);
             answers.extend(answer(isa, data));
         }
-        Ok(Answered {
-            chapters,
-            answers,
-            ..Answered::default()
-        })
+        Ok(Answered::new(chapters, answers))
     })
 }
 

@@ -40,7 +40,7 @@ pub struct Watch<'a> {
     pub is_parent: bool,
     /// Values of all registers are noted, not first arguments alone.
     pub all_values: bool,
-    /// What the shadows that have ended have shown.
+    /// Findings of the shadows that have ended.
     pub found: &'a Mutex<Found>,
 }
 

@@ -1,4 +1,4 @@
-//! What shadows have shown so far, while the program runs and at its end.
+//! Findings of shadows so far, while the program runs and at its end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::native::NativeProgram;
 use super::{Subject, ValidateArgs};
+use crate::cli::groups::Part;
 use crate::document::{Described, Format};
 use crate::text::{self, Align, Table, grouped, wrapped};
 
@@ -102,7 +103,8 @@ pub fn run(args: &ValidateArgs) -> anyhow::Result<u8> {
         fs::create_dir_all(folder).with_context(said)?;
         let file = folder.join(document.host.file_name());
         let json = serde_json::to_string_pretty(&FORMAT.of(&document))?;
-        fs::write(&file, json + "\n").with_context(said)?;
+        let part = Part::new(&file).with_context(said)?;
+        part.finish(&(json + "\n")).with_context(said)?;
         say!("record  {}", file.display());
     }
     args.json.write(&FORMAT.of(&document))?;
