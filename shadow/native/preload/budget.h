@@ -1,9 +1,10 @@
 /* A budget of overhead: what the monitor, forks and copies of pages have cost the program, what the next fork is expected
  * to cost, and whether the program has earned that.
  *
- * Faults are counted by the kernel (getrusage). Those beyond the program's growth since a fork, and beyond the usual rate of
- * such faults, are the fork's, at most one for each page that was private then. A fault costs what was measured when the monitor began,
- * or, where there are many, the system time beyond its usual rate. What forks have cost is learned by private page. */
+ * Faults are counted by the kernel (getrusage). Those beyond the program's growth since a fork, and beyond the usual rate
+ * of such faults, are the fork's, at most one for each page that was private then. A fault costs what was measured when
+ * the monitor began, or, where there are many, the system time beyond its usual rate. What forks have cost is learned by
+ * private page. */
 #ifndef HPS_SHADOW_BUDGET_H
 #define HPS_SHADOW_BUDGET_H
 
@@ -113,7 +114,8 @@ static void look(unsigned live) {
   struct usage now = usage_so_far();
   uint64_t passed = now.cpu_ns - cost.last.cpu_ns, since = now.cpu_ns - cost.at_fork.cpu_ns;
   int64_t faults, system, grown = (int64_t)(region->private_pages - cost.last_pages);
-  int is_first = !cost.last.cpu_ns, knows_growth = cost.last_pages > 0, is_usual = !cost.is_open || (!live && since > SETTLED_NS);
+  int is_first = !cost.last.cpu_ns, knows_growth = cost.last_pages > 0;
+  int is_usual = !cost.is_open || (!live && since > SETTLED_NS);
   uint64_t horizon = cost.is_open && is_usual ? 10 * LATE_NS : LATE_NS / 2;
   if (is_first) region->fault_ns = price_of_fault();
   if (passed < 1000) return;

@@ -135,8 +135,9 @@ mod tests {
     fn memory_of_its_own_is_more_than_nothing() {
         let statm = File::open("/proc/self/statm").expect("a process");
         let before = private_pages(&statm).expect("a number");
-        let room = vec![1_u8; 32 << 20];
+        let room = vec![1_u8; 64 << 20];
         let with = private_pages(&statm).expect("a number");
+        // Half of it: other tests may give memory back meanwhile.
         assert!(with >= before + 8000, "{before} {with} {}", room.len());
     }
 }

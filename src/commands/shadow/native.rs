@@ -13,7 +13,7 @@ use hps_lab::work_folder::WorkFolder;
 use hps_profile::symbolized::{Header, SymbolizedProfile};
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
 use hps_shadow::policy::CompiledPolicy;
-use hps_shadow_native::found::{Now, ThreadRow, rows};
+use hps_shadow_native::found::{ThreadRow, rows};
 use hps_shadow_native::library;
 use hps_shadow_native::overhead::{self, Overhead};
 use hps_shadow_native::{Mode, Monitor, Profiles, Request, Session, Shadow, View};
@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::native_args::{AttachArgs, RunArgs, SamplingArgs, ShownArgs, Threads, Values};
-use super::native_live::Live;
+use super::native_live::watched;
 use super::native_report::report;
 use super::simulate::find;
 use crate::commands::preloadable::{self, Wanting};
@@ -87,15 +87,8 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let folder = WorkFolder::new("shadow")?;
     let library =
         library::build(folder.path()).context("the library that forks shadows cannot be built")?;
-    let live = Live::new(args.shown.live, &request);
-    let view = |now: &mut Now<'_>| live.show(now);
-    let watched = Request {
-        view: View(args.shown.live.then_some(&view)),
-        ..request.clone()
-    };
-    let session = watched.run(&library);
-    live.clear();
-    let mut session = session?;
+    let run = |request: Request<'_>| request.run(&library);
+    let mut session = watched(args.shown.live, &request, run)?;
     let mut notes: Vec<String> = session
         .no_shadow(request.period, false)
         .into_iter()
@@ -145,15 +138,8 @@ pub(super) fn attach(args: &AttachArgs) -> anyhow::Result<u8> {
     let stops = Arc::clone(&stop);
     ctrlc::set_handler(move || stops.store(true, Ordering::Relaxed))
         .context("Ctrl-C cannot be waited for")?;
-    let live = Live::new(args.shown.live, &request);
-    let view = |now: &mut Now<'_>| live.show(now);
-    let watched = Request {
-        view: View(args.shown.live.then_some(&view)),
-        ..request.clone()
-    };
-    let session = watched.attach(&library, process, limit, &stop);
-    live.clear();
-    let session = session?;
+    let attach = |request: Request<'_>| request.attach(&library, process, limit, &stop);
+    let session = watched(args.shown.live, &request, attach)?;
     let seconds = session.wall.as_secs_f64();
     let mut said = vec![format!(
         "process {process} was attached for {seconds:.1} s: {}",

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 
-use hps_shadow_native::Request;
 use hps_shadow_native::found::{Now, by_function};
+use hps_shadow_native::{Request, View};
 
 use crate::text::{grouped, harmless};
 
@@ -22,7 +22,7 @@ const BETWEEN_LINES: u64 = 10;
 const LOWEST: u16 = 2 * LINES;
 
 /// The view.
-pub(super) struct Live {
+struct Live {
     most_overhead: Option<f64>,
     state: Mutex<State>,
 }
@@ -39,7 +39,7 @@ enum State {
 
 impl Live {
     /// A view of a session; draws nothing unless `is_on`.
-    pub(super) fn new(is_on: bool, request: &Request<'_>) -> Live {
+    fn new(is_on: bool, request: &Request<'_>) -> Live {
         let has_rows = std::io::stderr().is_terminal() && size().0 >= LOWEST;
         let state = match (is_on, has_rows) {
             (false, _) => State::Off,
@@ -53,7 +53,7 @@ impl Live {
     }
 
     /// Draws the session as it is now.
-    pub(super) fn show(&self, now: &mut Now<'_>) {
+    fn show(&self, now: &mut Now<'_>) {
         let Ok(mut state) = self.state.lock() else {
             return;
         };
@@ -78,7 +78,7 @@ impl Live {
     }
 
     /// Takes the view away.
-    pub(super) fn clear(&self) {
+    fn clear(&self) {
         if let Ok(mut state) = self.state.lock() {
             if let State::Rows(set @ 1..) = *state {
                 write(&clearing(set));
@@ -86,6 +86,22 @@ impl Live {
             *state = State::Off;
         }
     }
+}
+
+/// Runs a request, with a view that is taken away behind it if `is_on`.
+pub(super) fn watched<T>(
+    is_on: bool,
+    request: &Request<'_>,
+    run: impl FnOnce(Request<'_>) -> T,
+) -> T {
+    let live = Live::new(is_on, request);
+    let view = |now: &mut Now<'_>| live.show(now);
+    let ran = run(Request {
+        view: View(is_on.then_some(&view)),
+        ..request.clone()
+    });
+    live.clear();
+    ran
 }
 
 /// Rows and columns of the terminal; none if standard error is none.
