@@ -254,10 +254,10 @@ with the same --out. Exit code 1: something failed.
 Examples:
   hps leaderboard
       All profilers over the programs that come with the project, small inputs.
-  hps leaderboard bwt ray --kind time --bias --by-program
-      Two programs; what watches only, with the error that infinitely many samples leave.
-  hps leaderboard --budget 1%
-      HPS, plain DISE and bursty tracing at the densest point that costs 1% at most.
+  hps leaderboard bwt ray --kind time --by-program
+      Two programs; what watches only, by the number of samples, and the decisions that it gets right.
+  hps leaderboard --budget 0.5%,1%
+      All that cost cycles where they cost 0.45 to 0.5% and 0.9 to 1%, or why they cannot.
   hps leaderboard --kind time --compile --core instruction
       What each profile is worth to clang: cycles gained by programs that it compiles with it.
   hps leaderboard --list

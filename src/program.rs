@@ -11,7 +11,8 @@ use hps_system::os::{Output, Owner, Stdin};
 use rustix::fs::FileType;
 
 use crate::cli::groups::SubjectArgs;
-use crate::cli::{GuestArgs, RegionArgs, Writable};
+use crate::cli::{GuestArgs, RegionArgs, Size, Writable};
+use crate::commands::programs::workload_size;
 
 /// The surroundings that the options give to a program. Its standard streams pass through.
 pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
@@ -162,4 +163,34 @@ pub fn seen_once(
     program.process.stdout = Output::Capture;
     program.process.stderr = Output::Capture;
     Ok(program)
+}
+
+/// The programs of the suite that are built, one instruction set behind the other; all of them without names. `folder`: not
+/// where they usually lie.
+pub fn suite_programs(
+    names: &[String],
+    folder: Option<&Path>,
+    isas: &[Isa],
+    size: Size,
+) -> anyhow::Result<Vec<Program>> {
+    let folder = folder.map_or_else(hps_workloads::suite::default_folder, Path::to_path_buf);
+    let size = workload_size(size);
+    let built = hps_workloads::suite::built(&folder, size);
+    let wanted = |name: &String| names.is_empty() || names.contains(name);
+    let mut programs = Vec::new();
+    for isa in isas {
+        let of_isa = built
+            .iter()
+            .filter(|b| b.isa == isa.name() && wanted(&b.name));
+        for built in of_isa {
+            programs.push(Program::built(built, size.arg())?);
+        }
+    }
+    if programs.is_empty() {
+        bail!(
+            "{}: none of these programs is built there; `hps programs build` builds them",
+            folder.display()
+        );
+    }
+    Ok(programs)
 }

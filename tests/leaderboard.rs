@@ -16,7 +16,19 @@ fn program(hps: &Hps, name: &str, divisions: usize) -> String {
 /// The command with two programs and few samples.
 fn order<'a>(programs: &'a [String; 2], out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let [one, two] = programs;
-    let mut order = vec!["leaderboard", one, two, "--out", out, "--phases", "3"];
+    let mut order = vec![
+        "leaderboard",
+        one,
+        two,
+        "--out",
+        out,
+        "--phases",
+        "3",
+        "--runs",
+        "2",
+        "--samples",
+        "100,1000",
+    ];
     order.extend(more);
     order
 }
@@ -32,9 +44,7 @@ fn errors_are_those_of_the_definitions() {
     let hps = Hps::new();
     let programs = [program(&hps, "few", 1), program(&hps, "many", 4)];
     let out = hps.path("out");
-    let text = hps
-        .run(&order(&programs, &out, &["--bias", "--json"]))
-        .expect_code(0);
+    let text = hps.run(&order(&programs, &out, &["--json"])).expect_code(0);
     let document: Value = serde_json::from_str(&text).expect("JSON");
     let boards = document["boards"].as_array().expect("a list");
     assert_eq!(boards.len(), 1);
@@ -129,31 +139,93 @@ fn a_run_that_was_stopped_goes_on() {
 }
 
 #[test]
-fn a_budget_picks_the_densest_point_within_it() {
+fn a_budget_is_spent_by_a_search() {
     let hps = Hps::new();
     let programs = [program(&hps, "few", 1), program(&hps, "many", 4)];
     let out = hps.path("out");
-    let board = |budget: &str| -> Value {
-        let more = [
-            "--with", "hps", "--kind", "method", "--json", "--budget", budget,
-        ];
+    let more = [
+        "--with",
+        "hps,nci",
+        "--kind",
+        "method",
+        "--kind",
+        "collected",
+        "--json",
+        "--budget",
+        "20%,5%",
+    ];
+    let board = || -> Value {
         let text = hps.run(&order(&programs, &out, &more)).expect_code(0);
         let document: Value = serde_json::from_str(&text).expect("JSON");
-        document["boards"][0]["entries"][0].clone()
+        document["boards"][0].clone()
     };
-    let dense = board("50%");
-    assert_eq!(dense["point"], serde_json::json!([1, 100]));
-    let overhead = |entry: &Value| {
-        entry["mean"]["overhead"]["mean"]
-            .as_f64()
-            .expect("a number")
+    let first = board();
+    let entries = first["entries"].as_array().expect("a list");
+    assert_eq!(entries.len(), 4, "two profilers, each for two budgets");
+    for entry in entries {
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let budget = number(&entry["budget"]);
+        let overhead = number(&entry["mean"]["overhead"]["mean"]);
+        assert!(overhead <= budget, "{entry}");
+        assert_eq!(entry["fit"] == "spent", overhead >= 0.9 * budget, "{entry}");
+    }
+    let spent = entries.iter().filter(|e| e["fit"] == "spent").count();
+    assert!(spent >= 2, "{entries:?}");
+    let wider = entries.iter().find(|e| e["budget"] == 0.2).expect("20%");
+    let narrow = entries.iter().find(|e| e["budget"] == 0.05).expect("5%");
+    let point = |entry: &Value| entry["point"][1].as_u64();
+    assert!(point(wider) < point(narrow), "{wider} {narrow}");
+    // The search asks for the same points again, which are all there.
+    let store = hps.path("out/units.jsonl");
+    let whole = std::fs::read(&store).expect("the store");
+    assert_eq!(board(), first);
+    assert_eq!(std::fs::read(&store).expect("the store"), whole);
+    let run = hps.run(&order(&programs, &out, &["--budget", "0%"]));
+    assert!(
+        run.code == 2 && run.stderr.contains("above 0"),
+        "{}",
+        run.stderr
+    );
+}
+
+/// Many divisions hold the window up at one instruction, which everybody who is proportional to time must name.
+#[test]
+fn decisions_are_right_with_enough_samples() {
+    let hps = Hps::new();
+    let programs = [program(&hps, "few", 1), program(&hps, "many", 4)];
+    let out = hps.path("out");
+    let more = ["--with", "tip,tea,lci", "--kind", "time", "--json"];
+    let text = hps.run(&order(&programs, &out, &more)).expect_code(0);
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let board = &document["boards"][0];
+    let answer = |name: &str, question: &str| {
+        let mean = &entry(board, name, &Value::Null)["mean"]["answers"][question];
+        mean["mean"].as_f64()
     };
-    // Just below what 1/100 costs, the next frequency is taken.
-    let less = format!("{}%", 99.0 * overhead(&dense));
-    let sparser = board(&less);
-    assert_eq!(sparser["within_budget"], true);
-    assert!(sparser["point"][1].as_u64() > Some(100), "{sparser}");
-    assert!(overhead(&sparser) < overhead(&dense));
+    assert_eq!(answer("tip", "hottest-function"), Some(1.0));
+    assert_eq!(answer("tea", "cause"), Some(1.0));
+    assert_eq!(answer("tip", "cause"), None, "TIP tells no events");
+    let (right, wrong) = (
+        answer("tip", "hottest-instruction"),
+        answer("lci", "hottest-instruction"),
+    );
+    assert!(right > wrong, "{right:?} {wrong:?}");
+    // More samples never make the expected error of draws greater, and it ends at the bias.
+    for entry in board["entries"].as_array().expect("a list") {
+        let draws = entry["mean"]["by_draws"].as_array().expect("a list");
+        let error = |at: &Value| {
+            at["errors"]["instruction"]["mean"]
+                .as_f64()
+                .expect("a number")
+        };
+        let errors: Vec<f64> = draws.iter().map(error).collect();
+        assert!(errors.is_sorted_by(|a, b| a >= b), "{errors:?}");
+        let bias = entry["mean"]["biases"]["instruction"]["mean"].as_f64();
+        let last = errors.last().expect("draws") - bias.expect("a bias");
+        assert!((0.0..0.002).contains(&last), "{entry}");
+    }
+    let groups = board["groups"].as_object().expect("groups");
+    assert_eq!(groups.len(), 2);
 }
 
 #[test]

@@ -44,6 +44,9 @@ pub struct Measurement {
     pub value: f64,
     /// Half the width of its 95% confidence interval, where sampled timing was used.
     pub interval: Option<f64>,
+    /// Which of several runs, each with another phase or seed, from 0; `None` where there is one, or for what is said of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<u64>,
 }
 
 impl Measurement {
@@ -62,6 +65,7 @@ impl Measurement {
             measure: measure.to_string(),
             value,
             interval: None,
+            run: None,
         }
     }
 }

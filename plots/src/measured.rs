@@ -192,6 +192,7 @@ mod tests {
                 measure: (*measure).to_string(),
                 value: *value,
                 interval: None,
+                run: None,
             };
         UnitRecord {
             id: String::new(),

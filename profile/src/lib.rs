@@ -58,7 +58,8 @@ pub use objects::{CodeRange, ProfileObject};
 pub use profile::Profile;
 pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
 pub use statistics::{
-    PairedComparison, Summary, Verdict, compare_pairs, error_of_draws, half_width, summarize,
+    PairedComparison, Summary, Verdict, compare_pairs, error_of_biased_draws, error_of_draws,
+    half_width, summarize,
 };
 pub use streams::{
     BackgroundAnalyzer, EqualRules, HotStreamAnalyzer, StreamConfig, StreamConfigError,

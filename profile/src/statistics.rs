@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::function::erf::erf;
 use statrs::function::factorial::ln_binomial;
 
 /// Mean, standard deviation and 95% interval of independent values.
@@ -85,6 +86,58 @@ pub fn error_of_draws(shares: impl Iterator<Item = f64>, samples: u64) -> f64 {
     deviations.sum::<f64>() / 2.0
 }
 
+/// Mean error `1 - overlap` of a profile of `samples` independent draws from one distribution against another one: that of a
+/// biased profiler. `shares` are the shares of each member in the truth and in the distribution drawn from.
+#[must_use]
+pub fn error_of_biased_draws(shares: impl Iterator<Item = (f64, f64)>, samples: u64) -> f64 {
+    let n = samples.max(1) as f64;
+    let deviations = shares.map(|(truth, drawn)| mean_deviation(n, drawn, truth));
+    deviations.sum::<f64>() / 2.0
+}
+
+/// Variance of a count above which the count is taken to be normal; the mean deviation is then off by less than one part in
+/// a thousand.
+const NORMAL_VARIANCE: f64 = 400.0;
+
+/// Chance of a count below which it and all less likely ones do not matter.
+const NEGLIGIBLE: f64 = 1e-18;
+
+/// Mean of `|X / n - truth|`, where `X` counts which of `n` draws hit a member of the share `drawn`.
+fn mean_deviation(n: f64, drawn: f64, truth: f64) -> f64 {
+    if drawn <= 0.0 || drawn >= 1.0 {
+        return (drawn.clamp(0.0, 1.0) - truth).abs();
+    }
+    let (mean, at) = (n * drawn, n * truth);
+    let variance = mean * (1.0 - drawn);
+    if variance > NORMAL_VARIANCE {
+        // The mean of a folded normal distribution.
+        let (off, deviation) = (mean - at, variance.sqrt());
+        let z = off / deviation;
+        let spread = deviation * (2.0 / std::f64::consts::PI).sqrt() * (-z * z / 2.0).exp();
+        return (spread + off * erf(z / std::f64::consts::SQRT_2)) / n;
+    }
+    // Counts from the likeliest one on, both ways, until they are too unlikely to matter.
+    let mode = ((n + 1.0) * drawn).floor().min(n);
+    let odds = drawn / (1.0 - drawn);
+    let chance_of_mode =
+        (ln_binomial(n as u64, mode as u64) + mode * drawn.ln() + (n - mode) * (-drawn).ln_1p())
+            .exp();
+    let mut sum = chance_of_mode * (mode - at).abs();
+    let (mut count, mut chance) = (mode, chance_of_mode);
+    while count < n && chance > NEGLIGIBLE {
+        chance *= (n - count) / (count + 1.0) * odds;
+        count += 1.0;
+        sum += chance * (count - at).abs();
+    }
+    (count, chance) = (mode, chance_of_mode);
+    while count > 0.0 && chance > NEGLIGIBLE {
+        chance *= count / (n - count + 1.0) / odds;
+        count -= 1.0;
+        sum += chance * (count - at).abs();
+    }
+    sum / n
+}
+
 /// How the first values of pairs lie to the second ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -161,6 +214,43 @@ mod tests {
         let many = error_of_draws([0.5, 0.5].into_iter(), 1_000_000);
         let normal = (0.5 / (std::f64::consts::PI * 1e6)).sqrt();
         assert!((many / normal - 1.0).abs() < 1e-3, "{many} {normal}");
+    }
+
+    #[test]
+    fn biased_draws_err_as_counting_all_of_them_says() {
+        // Without a bias both definitions agree, for few draws and for many.
+        let shares = [0.001, 0.019, 0.08, 0.3, 0.6];
+        for samples in [1, 2, 10, 1000, 100_000] {
+            let unbiased = error_of_draws(shares.into_iter(), samples);
+            let found = error_of_biased_draws(shares.map(|p| (p, p)).into_iter(), samples);
+            assert!(
+                (found / unbiased - 1.0).abs() < 1e-3,
+                "{samples}: {found} {unbiased}"
+            );
+        }
+        // Two draws of a fair coin against shares of 1 and 0: all right in a quarter, half wrong in a half.
+        let all_wrong = error_of_biased_draws([(1.0, 0.5), (0.0, 0.5)].into_iter(), 2);
+        assert!((all_wrong - 0.5).abs() < 1e-12, "{all_wrong}");
+        // A member that is never drawn is missing as a whole, and so is one that is drawn and not there.
+        let elsewhere = [(0.25, 0.0), (0.75, 0.75), (0.0, 0.25)];
+        let limit = error_of_biased_draws(elsewhere.into_iter(), 10_000_000);
+        assert!((limit - 0.25).abs() < 1e-4, "{limit}");
+    }
+
+    #[test]
+    fn the_mean_deviation_of_a_count_is_that_of_all_counts() {
+        // By the definition, for counts on both sides of the limit at which they are taken to be normal.
+        for (n, drawn, truth) in [(50, 0.3, 0.31), (4000, 0.2, 0.19), (3000, 0.15, 0.15)] {
+            let (n, mut sum) = (n as u64, 0.0);
+            for k in 0..=n {
+                let chance = ln_binomial(n, k)
+                    + k as f64 * f64::ln(drawn)
+                    + (n - k) as f64 * f64::ln(1.0 - drawn);
+                sum += chance.exp() * (k as f64 / n as f64 - truth).abs();
+            }
+            let found = mean_deviation(n as f64, drawn, truth);
+            assert!((found / sum - 1.0).abs() < 1e-3, "{n}: {found} {sum}");
+        }
     }
 
     #[test]

@@ -44,12 +44,22 @@ impl Credits {
 
     /// Credits a sample in equal parts, to as many instructions as commit in one cycle at most.
     pub fn credit_equally(&mut self, keys: impl ExactSizeIterator<Item = (Key, EventSet)>) {
+        self.credit_samples(1, keys);
+    }
+
+    /// Credits one record that stands for several samples in equal parts, to as many instructions as commit in one cycle at
+    /// most.
+    pub fn credit_samples(
+        &mut self,
+        samples: u64,
+        keys: impl ExactSizeIterator<Item = (Key, EventSet)>,
+    ) {
         let Some(share) = self.units_per_sample.checked_div(keys.len() as u64) else {
             return;
         };
         self.credited += 1;
         for entry in keys {
-            *self.weights.entry(entry).or_insert(0) += share;
+            *self.weights.entry(entry).or_insert(0) += samples * share;
         }
     }
 

@@ -146,7 +146,6 @@ const COMMANDS: [(&[&str], &str); 34] = [
             "time",
             "--with",
             "nci",
-            "--bias",
             "./hi",
         ],
         "hps-leaderboard",

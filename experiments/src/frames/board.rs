@@ -3,7 +3,7 @@
 use hps_frames::{Column, Frame, Table, Unit, count, flag, real, text};
 use hps_profile::ProfileKind;
 
-use crate::leaderboard::{Board, Entry, Form, Mean};
+use crate::leaderboard::{Board, Entry, Fit, Form, Mean};
 
 /// A contender of a board.
 struct Row<'a> {
@@ -28,6 +28,10 @@ impl Row<'_> {
         self.error_half_width(self.entry.kind?.name())
     }
 
+    fn answer(&self, question: &str) -> Option<f64> {
+        value(self.entry.mean.answers.get(question))
+    }
+
     fn bias(&self, level: &str) -> Option<f64> {
         value(self.entry.mean.biases.get(level))
     }
@@ -38,7 +42,7 @@ fn value(mean: Option<&Mean>) -> Option<f64> {
 }
 
 fn half_width(mean: Option<&Mean>) -> Option<f64> {
-    mean?.half_width
+    mean?.half_width()
 }
 
 fn form(form: Form) -> &'static str {
@@ -59,8 +63,9 @@ pub fn board(boards: &[Board]) -> Frame {
     let mut columns = contender();
     columns.extend(errors());
     columns.extend(costs());
+    columns.extend(decisions());
     let row = "a profiler of a leaderboard, in the mean over programs";
-    Table::new("hps-board", 1, row, columns).frame(&rows.collect::<Vec<_>>())
+    Table::new("hps-board", 2, row, columns).frame(&rows.collect::<Vec<_>>())
 }
 
 /// Columns that say which contender it is.
@@ -103,7 +108,7 @@ fn contender<'a>() -> Vec<Column<Row<'a>>> {
             "within_budget",
             Unit::Word,
             "false: no point stays within the budget, and this is the sparsest",
-            |r| Some(r.entry.within_budget),
+            |r| Some(r.entry.fit != Fit::Above),
         ),
         count(
             "programs",
@@ -192,31 +197,31 @@ fn errors<'a>() -> Vec<Column<Row<'a>>> {
         real(
             "instruction_bias",
             Unit::Share,
-            "error with every cycle sampled; only with `--bias`",
+            "error with every cycle sampled; not with `--no-bias`",
             |r| r.bias("instruction"),
         ),
         real(
             "block_bias",
             Unit::Share,
-            "error with every cycle sampled; only with `--bias`",
+            "error with every cycle sampled; not with `--no-bias`",
             |r| r.bias("block"),
         ),
         real(
             "line_bias",
             Unit::Share,
-            "error with every cycle sampled; only with `--bias`",
+            "error with every cycle sampled; not with `--no-bias`",
             |r| r.bias("line"),
         ),
         real(
             "function_bias",
             Unit::Share,
-            "error with every cycle sampled; only with `--bias`",
+            "error with every cycle sampled; not with `--no-bias`",
             |r| r.bias("function"),
         ),
         real(
             "event_stack_bias",
             Unit::Share,
-            "error with every cycle sampled; only with `--bias`",
+            "error with every cycle sampled; not with `--no-bias`",
             |r| r.bias("event-stack"),
         ),
     ]
@@ -263,6 +268,75 @@ fn costs<'a>() -> Vec<Column<Row<'a>>> {
             Unit::Number,
             "interrupts and assists in a run",
             |r| value(r.entry.mean.interrupts.as_ref()),
+        ),
+    ]
+}
+
+/// Columns of budgets and decisions, which came with version 2.
+fn decisions<'a>() -> Vec<Column<Row<'a>>> {
+    vec![
+        real(
+            "budget",
+            Unit::Share,
+            "overhead for which the point was looked for; missing without a budget",
+            |r| r.entry.budget,
+        ),
+        text(
+            "fit",
+            Unit::Word,
+            "`free`: no budget; `spent`: from 90% to all of it; `densest`, `jumps`, `above`: [why not](#an-entry)",
+            |r| Some(r.entry.fit.name()),
+        ),
+        real(
+            "hottest_function",
+            Unit::Share,
+            "right names of the hottest function, as a share of phases; of profilers that watch",
+            |r| r.answer("hottest-function"),
+        ),
+        real(
+            "hottest_line",
+            Unit::Share,
+            "the same of the hottest line",
+            |r| r.answer("hottest-line"),
+        ),
+        real(
+            "hottest_instruction",
+            Unit::Share,
+            "the same of the hottest instruction",
+            |r| r.answer("hottest-instruction"),
+        ),
+        real(
+            "top_five_functions",
+            Unit::Share,
+            "share of the five hottest functions that it names",
+            |r| r.answer("top-five-functions"),
+        ),
+        real("top_five_lines", Unit::Share, "the same of lines", |r| {
+            r.answer("top-five-lines")
+        }),
+        real(
+            "top_five_instructions",
+            Unit::Share,
+            "the same of instructions",
+            |r| r.answer("top-five-instructions"),
+        ),
+        real(
+            "cause",
+            Unit::Share,
+            "right events of the hottest instruction, as a share of phases; of profilers that tell events",
+            |r| r.answer("cause"),
+        ),
+        real(
+            "event_precision",
+            Unit::Share,
+            "share of the time that it tells at (instruction, event) that is true",
+            |r| r.answer("event-precision"),
+        ),
+        real(
+            "event_recall",
+            Unit::Share,
+            "share of the true time at (instruction, event) that it tells",
+            |r| r.answer("event-recall"),
         ),
     ]
 }

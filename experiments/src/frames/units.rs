@@ -33,7 +33,7 @@ pub fn measurements(records: &[UnitRecord]) -> Frame {
     let mut columns = units();
     columns.extend(values());
     let row = "a number that was measured, or a unit that failed";
-    Table::new("hps-measurements", 1, row, columns).frame(&lines)
+    Table::new("hps-measurements", 2, row, columns).frame(&lines)
 }
 
 fn units<'a>() -> Vec<Column<Line<'a>>> {
@@ -80,7 +80,7 @@ fn units<'a>() -> Vec<Column<Line<'a>>> {
     ]
 }
 
-fn values<'a>() -> [Column<Line<'a>>; 11] {
+fn values<'a>() -> [Column<Line<'a>>; 12] {
     [
         text(
             "profile",
@@ -144,6 +144,12 @@ fn values<'a>() -> [Column<Line<'a>>; 11] {
             Unit::Word,
             "`cycle` or `instruction`: how the machine was simulated",
             |l| Some(l.unit.core.name()),
+        ),
+        count(
+            "run",
+            Unit::Number,
+            "which of several runs, each with another phase or seed, from 0",
+            |l| l.measured?.run,
         ),
     ]
 }

@@ -1,32 +1,21 @@
 //! Tables of what was measured: a row for each profiler, in the mean over programs and program by program.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
-use hps_profile::{ProfileKind, Summary, summarize};
+use hps_profile::ProfileKind;
 use hps_profilers::views::Level;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::decisions::ANSWER;
+use super::groups::{self, Group};
+use super::mean::{Mean, OfProgram};
 use super::pairs::{Pair, pairs};
-use super::{BIAS, COLLECTED, COSTLY, PASSIVE, profilers};
+use super::passive::DRAWN_ERROR;
+use super::search::{self, Fit, Tried};
+use super::{BIAS, COLLECTED, COSTLY, PASSIVE, STATES, profilers};
 use crate::measurement::{Measurement, UnitRecord};
-
-/// A mean over programs with its spread; of one program its own number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Mean {
-    /// The mean.
-    pub mean: f64,
-    /// The standard deviation over programs, or of one program over the phases of the period; none of a single value.
-    pub deviation: Option<f64>,
-    /// Half the width of the 95% interval of the mean by Student's t, over the same values.
-    pub half_width: Option<f64>,
-    /// The smallest value.
-    pub low: f64,
-    /// The greatest value.
-    pub high: f64,
-    /// The number of programs.
-    pub programs: usize,
-}
 
 /// Levels of error at which every profiler of cycles is measured, the finest first.
 pub const LEVELS: [&str; Level::ALL.len()] = [
@@ -36,22 +25,18 @@ pub const LEVELS: [&str; Level::ALL.len()] = [
     Level::Function.name(),
 ];
 
-/// A mean in percent with its interval, for people; a dash if there is none.
-#[must_use]
-pub fn in_percent(mean: Option<&Mean>) -> String {
-    match mean.map(|m| (100.0 * m.mean, m.half_width.map(|half| 100.0 * half))) {
-        Some((mean, Some(half))) => format!("{mean:.2} ± {half:.2}"),
-        Some((mean, None)) => format!("{mean:.2}"),
-        None => "–".to_string(),
-    }
-}
-
 /// Measurements of a profiler, for one program or as means over programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
     /// Errors (`1 - overlap`) by level: `instruction`, `block`, `line`, `function`, `event-stack`; of a profiler that
-    /// costs cycles its sampling error under the name of its kind of profile.
+    /// costs cycles its sampling error under the name of its kind of profile. Of one that watches with most samples.
     pub errors: BTreeMap<String, Mean>,
+    /// Answers by question, from 0 to 1, of one that watches with most samples ([`decisions`](super::decisions)).
+    pub answers: BTreeMap<String, Mean>,
+    /// Errors and answers by the number of samples that were asked for, of one that watches; the fewest first.
+    pub by_samples: Vec<AtSamples>,
+    /// Errors of independent draws from what it blames if every cycle is sampled, by their number; the fewest first.
+    pub by_draws: Vec<AtSamples>,
     /// Errors with infinitely many samples, by level.
     pub biases: BTreeMap<String, Mean>,
     /// Cycles that it costs, of those of the undisturbed run. None: nothing is charged.
@@ -66,6 +51,17 @@ pub struct Figures {
     pub interrupts: Option<Mean>,
 }
 
+/// What is found with a number of samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct AtSamples {
+    /// Samples.
+    pub samples: u64,
+    /// Errors by level.
+    pub errors: BTreeMap<String, Mean>,
+    /// Answers by question; none of draws.
+    pub answers: BTreeMap<String, Mean>,
+}
+
 /// How a profiler of the board was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -76,6 +72,25 @@ pub enum Form {
     Collected,
     /// The profiler sampled in bursts.
     Bursts,
+}
+
+impl Form {
+    /// Sampling points among which a search for a budget looks: periods in cycles, or one in so many events. The period of a
+    /// profiler that counts instructions is that of as many samples.
+    pub(super) fn points(self) -> RangeInclusive<u64> {
+        match self {
+            Form::Watching | Form::Collected => 100..=100_000_000,
+            Form::Bursts => 1..=1_000_000,
+        }
+    }
+
+    /// The point without a budget, at which a search begins: 1/100 is the densest of the HPS report's grid.
+    pub(super) fn usual_point(self) -> u64 {
+        match self {
+            Form::Watching | Form::Collected => 5000,
+            Form::Bursts => 100,
+        }
+    }
 }
 
 /// A profiler of the board.
@@ -96,8 +111,10 @@ pub struct Entry {
     /// Burst length and frequency as 1 in n, if it samples in bursts; of one that collects at its cost 1 and the period
     /// in cycles.
     pub point: Option<(u64, u64)>,
-    /// False: no sampling point stays within the budget, and this is the sparsest one that was run.
-    pub within_budget: bool,
+    /// The budget for which the point was looked for, as a ratio.
+    pub budget: Option<f64>,
+    /// How its overhead lies to the budget.
+    pub fit: Fit,
     /// In the mean over programs.
     pub mean: Figures,
     /// Each program by itself.
@@ -117,34 +134,35 @@ pub struct Board {
     pub cycles: BTreeMap<String, u64>,
     /// Instructions of each program for each cycle of its undisturbed run.
     pub ipc: BTreeMap<String, f64>,
+    /// What each program's cycles go to.
+    pub groups: BTreeMap<String, Group>,
     /// Profilers, the passive ones first.
     pub entries: Vec<Entry>,
     /// Profilers that follow one another in the order of their errors: told apart, or a draw.
     pub pairs: Vec<Pair>,
 }
 
-/// Whether the mean overhead of a profiler at a frequency, or at a period, stays within a budget. What failed does not.
-#[must_use]
-pub fn fits(
+/// Overheads of a profiler in the mean over programs, by sampling point. What failed has none.
+pub(super) fn overheads(
     records: &[UnitRecord],
     name: &str,
     kind: Option<ProfileKind>,
-    one_in: u64,
-    budget: f64,
-) -> bool {
-    let overheads: Vec<f64> = (records.iter())
-        .flat_map(|r| &r.measurements)
-        .filter(|m| m.scheme == name && m.profile == kind && m.one_in == Some(one_in))
-        .filter(|m| m.measure == "overhead_ratio")
-        .map(|m| m.value)
-        .collect();
-    !overheads.is_empty() && summarize(&overheads).mean <= budget
+) -> Vec<Tried> {
+    let mut points: BTreeMap<u64, Vec<&Measurement>> = BTreeMap::new();
+    for m in records.iter().flat_map(|r| &r.measurements) {
+        let is_wanted = m.scheme == name && m.profile == kind && m.measure == "overhead_ratio";
+        if let (true, Some(point)) = (is_wanted, m.one_in) {
+            points.entry(point).or_default().push(m);
+        }
+    }
+    let points = points.into_iter();
+    points.map(|(point, of)| (point, mean(&of).mean)).collect()
 }
 
-/// The boards of records: one for each instruction set and machine. With a budget, each profiler that costs cycles
-/// stands at the densest point that stays within it.
+/// The boards of records: one for each instruction set and machine. With budgets, each profiler that costs cycles stands there
+/// once for each, at the densest point that stays within it.
 #[must_use]
-pub fn board(records: &[UnitRecord], budget: Option<f64>) -> Vec<Board> {
+pub fn board(records: &[UnitRecord], budgets: &[f64]) -> Vec<Board> {
     let mut groups: Vec<(&str, &str, Vec<UnitRecord>)> = Vec::new();
     for record in records.iter().filter(|r| is_of_board(r)) {
         let of =
@@ -156,15 +174,15 @@ pub fn board(records: &[UnitRecord], budget: Option<f64>) -> Vec<Board> {
     }
     let boards = groups.iter();
     boards
-        .map(|(isa, machine, records)| of_group(isa, machine, records, budget))
+        .map(|(isa, machine, records)| of_group(isa, machine, records, budgets))
         .collect()
 }
 
 fn is_of_board(record: &UnitRecord) -> bool {
-    [PASSIVE, BIAS, COSTLY, COLLECTED].contains(&record.study.as_str())
+    [PASSIVE, BIAS, STATES, COSTLY, COLLECTED].contains(&record.study.as_str())
 }
 
-fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budget: Option<f64>) -> Board {
+fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budgets: &[f64]) -> Board {
     let mut programs: Vec<String> = Vec::new();
     for record in records {
         if !programs.contains(&record.program) {
@@ -174,41 +192,37 @@ fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budget: Option<f64
     let all: Vec<&Measurement> = records.iter().flat_map(|r| &r.measurements).collect();
     let mut entries = Vec::new();
     for info in profilers::all() {
-        let of_name: Vec<&Measurement> = all
-            .iter()
-            .copied()
-            .filter(|m| m.scheme == info.name)
-            .collect();
+        let of_name = all.iter().copied().filter(|m| m.scheme == info.name);
+        let of_name: Vec<&Measurement> = of_name.collect();
         let forms: BTreeSet<(Form, Option<ProfileKind>)> =
             of_name.iter().map(|m| (form_of(m), m.profile)).collect();
         for (form, kind) in forms {
             let of_form = |m: &&Measurement| (form_of(m), m.profile) == (form, kind);
-            let of_kind = || of_name.iter().copied().filter(of_form);
-            let (point, within_budget) = chosen_point(records, info.name, kind, of_kind(), budget);
-            let at_point: Vec<&Measurement> = of_kind().filter(|m| point == point_of(m)).collect();
-            let mut by_program = BTreeMap::new();
-            for program in &programs {
-                let of_program: Vec<_> = at_point
-                    .iter()
-                    .copied()
-                    .filter(|m| m.program == *program)
+            let of_kind: Vec<_> = of_name.iter().copied().filter(of_form).collect();
+            let tried = overheads(records, info.name, kind);
+            for (point, budget, fit) in choices(form, &of_kind, &tried, budgets) {
+                let at_point: Vec<&Measurement> = (of_kind.iter().copied())
+                    .filter(|m| point == point_of(m))
                     .collect();
-                if !of_program.is_empty() {
-                    by_program.insert(program.clone(), figures(&of_program, kind));
-                }
+                let of_program = |program: &String| {
+                    let mine = at_point.iter().copied().filter(|m| m.program == *program);
+                    let mine: Vec<_> = mine.collect();
+                    (!mine.is_empty()).then(|| (program.clone(), figures(&mine, kind)))
+                };
+                entries.push(Entry {
+                    name: info.name.to_string(),
+                    about: info.about.to_string(),
+                    takes: info.takes.to_string(),
+                    counts: info.counts.to_string(),
+                    form,
+                    kind,
+                    point,
+                    budget,
+                    fit,
+                    mean: figures(&at_point, kind),
+                    by_program: programs.iter().filter_map(of_program).collect(),
+                });
             }
-            entries.push(Entry {
-                name: info.name.to_string(),
-                about: info.about.to_string(),
-                takes: info.takes.to_string(),
-                counts: info.counts.to_string(),
-                form,
-                kind,
-                point,
-                within_budget,
-                mean: figures(&at_point, kind),
-                by_program,
-            });
         }
     }
     let of_run = |measure: &str, program: &str| {
@@ -228,6 +242,7 @@ fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budget: Option<f64
         programs,
         cycles,
         ipc,
+        groups: groups::of(&all),
         pairs: pairs(&entries, &all),
         entries,
     }
@@ -248,47 +263,60 @@ fn point_of(measurement: &Measurement) -> Option<(u64, u64)> {
     Some((measurement.burst.unwrap_or(1), one_in))
 }
 
-/// Burst and frequency at which a profiler stands on the board: the densest within the budget, or else the sparsest
+/// Bursts and frequencies at which a profiler stands on the board: for each budget the densest within it, or else the sparsest
 /// that was run; without a budget the densest.
-fn chosen_point<'a>(
-    records: &[UnitRecord],
-    name: &str,
-    kind: Option<ProfileKind>,
-    measurements: impl Iterator<Item = &'a Measurement>,
-    budget: Option<f64>,
-) -> (Option<(u64, u64)>, bool) {
-    let mut points: Vec<(u64, u64)> = measurements.filter_map(point_of).collect();
-    points.sort_unstable_by_key(|&(burst, one_in)| (one_in, burst));
-    points.dedup();
-    let Some(budget) = budget.filter(|_| !points.is_empty()) else {
-        return (points.first().copied(), true);
-    };
-    let within = points
-        .iter()
-        .find(|p| fits(records, name, kind, p.1, budget));
-    match within {
-        Some(&point) => (Some(point), true),
-        None => (points.last().copied(), false),
+fn choices(
+    form: Form,
+    measurements: &[&Measurement],
+    tried: &[Tried],
+    budgets: &[f64],
+) -> Vec<(Option<(u64, u64)>, Option<f64>, Fit)> {
+    let points = measurements.iter().filter_map(|m| point_of(m));
+    let densest = points
+        .clone()
+        .min_by_key(|&(burst, one_in)| (one_in, burst));
+    if budgets.is_empty() || densest.is_none() {
+        return vec![(densest, None, Fit::Free)];
     }
+    let of_budget = |&budget: &f64| {
+        let (one_in, fit) = search::chosen(&form.points(), tried, budget)?;
+        let point = points.clone().find(|point| point.1 == one_in);
+        Some((point, Some(budget), fit))
+    };
+    budgets.iter().filter_map(of_budget).collect()
 }
 
 fn figures(measurements: &[&Measurement], kind: Option<ProfileKind>) -> Figures {
-    let mut settings: Vec<(&str, &str)> = Vec::new();
-    for m in measurements {
-        settings.push((&m.measure, &m.setting));
+    let mut settings: BTreeMap<(&str, &str, Option<u64>), Vec<&Measurement>> = BTreeMap::new();
+    for &m in measurements {
+        let key = (&*m.measure, &*m.setting, m.x.map(|x| x as u64));
+        settings.entry(key).or_default().push(m);
     }
-    settings.sort_unstable();
-    settings.dedup();
     let mut found = Figures::default();
-    let mut deviations: BTreeMap<String, f64> = BTreeMap::new();
-    for (measure, setting) in settings {
-        let of_setting = |m: &&&Measurement| m.measure == measure && m.setting == setting;
-        let values: Vec<&Measurement> = measurements.iter().filter(of_setting).copied().collect();
-        let mean = mean(&values);
+    let mut deviations: BTreeMap<(String, Option<u64>), f64> = BTreeMap::new();
+    let (mut samples, mut draws) = (BTreeMap::new(), BTreeMap::new());
+    for ((measure, setting, x), values) in settings {
+        let mut mean = mean(&values);
         let level = kind.map_or(setting, |kind| kind.name()).to_string();
         match measure {
-            "error_ratio" => drop(found.errors.insert(level, mean)),
-            "error_deviation_ratio" => drop(deviations.insert(level, mean.mean)),
+            "error_deviation_ratio" => drop(deviations.insert((level, x), mean.mean)),
+            "error_ratio" => {
+                // The measure of deviations comes first.
+                if let Some(deviation) = deviations.get(&(level.clone(), x))
+                    && mean.programs == 1
+                {
+                    mean.deviation = Some(*deviation);
+                }
+                found.errors.insert(level.clone(), mean);
+                at(&mut samples, x).errors.insert(level, mean);
+            }
+            ANSWER => {
+                found.answers.insert(level.clone(), mean);
+                at(&mut samples, x).answers.insert(level, mean);
+            }
+            DRAWN_ERROR => {
+                at(&mut draws, x).errors.insert(level, mean);
+            }
             "bias_ratio" => drop(found.biases.insert(level, mean)),
             "overhead_ratio" => found.overhead = Some(mean),
             "perturbation_ratio" => found.perturbation = Some(mean),
@@ -298,33 +326,36 @@ fn figures(measurements: &[&Measurement], kind: Option<ProfileKind>) -> Figures 
             _ => {}
         }
     }
-    for (level, error) in &mut found.errors {
-        if error.programs == 1 {
-            error.deviation = deviations.get(level).copied();
-        }
-    }
+    // A profiler at its cost has one number of samples, which its point decides.
+    samples.remove(&0);
+    found.by_samples = samples.into_values().collect();
+    found.by_draws = draws.into_values().collect();
     found
 }
 
-/// The mean over programs; of one program its number with its interval.
+/// The entry of a number of samples; 0 stands for none.
+fn at(all: &mut BTreeMap<u64, AtSamples>, samples: Option<u64>) -> &mut AtSamples {
+    let samples = samples.unwrap_or(0);
+    all.entry(samples).or_insert_with(|| AtSamples {
+        samples,
+        ..AtSamples::default()
+    })
+}
+
+/// The mean over programs, of each in the mean over its runs; of one program its number with its interval.
 pub(super) fn mean(values: &[&Measurement]) -> Mean {
-    let numbers: Vec<f64> = values.iter().map(|m| m.value).collect();
-    let Summary {
-        mean,
-        standard_deviation,
-        half_width,
-        ..
-    } = summarize(&numbers);
-    let fold = |first, by: fn(f64, f64) -> f64| numbers.iter().copied().fold(first, by);
-    Mean {
-        mean,
-        deviation: standard_deviation,
-        half_width: match values {
-            [one] => one.interval,
-            _ => half_width,
-        },
-        low: fold(f64::INFINITY, f64::min),
-        high: fold(f64::NEG_INFINITY, f64::max),
-        programs: numbers.len(),
+    let mut programs: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    for m in values {
+        programs.entry(&m.program).or_default().push(m);
     }
+    let of_program = |of: Vec<&Measurement>| match of.as_slice() {
+        [one] => OfProgram {
+            value: one.value,
+            deviation: None,
+            half_width: one.interval,
+        },
+        runs => OfProgram::over(&runs.iter().map(|m| m.value).collect::<Vec<_>>()),
+    };
+    let programs: Vec<OfProgram> = programs.into_values().map(of_program).collect();
+    Mean::over(&programs)
 }

@@ -2,22 +2,19 @@
 //! Profilers whose records cost the same share a run.
 
 use hps_lab::{Collecting, Lab, Watch};
-use hps_profilers::Period;
 use hps_profilers::registry::{Counts, Profiler, Records};
 use hps_profilers::views::{FunctionMap, Levels};
+use hps_profilers::{Period, Spread};
 
 use super::Leaderboard;
-use super::contender::Contender;
+use super::board::Form;
+use super::contender::{At, Contender};
 use super::undisturbed::{Found, Undisturbed};
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
 /// The name of the study in results.
 pub const STUDY: &str = "leaderboard-collected";
-/// Periods in cycles, the shortest first. One that counts instructions takes as many samples.
-pub const PERIODS: &[u64] = &[5000, 10_000, 50_000, 100_000, 500_000];
-/// Seed of random periods.
-const SEED: u64 = 1;
 
 /// Profilers whose records cost the same.
 #[derive(Clone)]
@@ -50,42 +47,45 @@ pub(super) fn contenders(board: &Leaderboard) -> Vec<Contender> {
     }
     let of = |group: Group| {
         let first = group.profilers.first().map_or("", |profiler| profiler.name);
-        Contender::new(first, None, PERIODS, move |u, _, period| {
-            unit(u, group.clone(), period)
+        Contender::new(first, None, Form::Collected, move |u, _, at| {
+            unit(u, group.clone(), at)
         })
     };
     groups.into_iter().map(of).collect()
 }
 
 /// The unit that runs the profilers of a group at one period.
-fn unit<'a>(undisturbed: &'a Undisturbed<'a>, group: Group, period_cycles: u64) -> Unit<'a> {
+fn unit<'a>(undisturbed: &'a Undisturbed<'a>, group: Group, at: At) -> Unit<'a> {
     let names: Vec<&str> = group.profilers.iter().map(|p| p.name).collect();
     Unit {
         study: STUDY,
         title: format!(
-            "{}: {} collected, a sample in {period_cycles} cycles",
+            "{}: {} collected, a sample in {} cycles",
             undisturbed.program.title(),
-            names.join(", ")
+            names.join(", "),
+            at.point
         ),
         key: serde_json::json!({
             "profilers": names,
             "records": format!("{:?}", group.records),
-            "period_cycles": period_cycles,
+            "period_cycles": at.point,
+            "run": at.run,
+            "runs": at.runs,
         }),
         program: undisturbed.program,
         effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
             .beside_undisturbed(undisturbed.machine.core),
-        run: Box::new(move || measured(undisturbed, &group, period_cycles)),
+        run: Box::new(move || measured(undisturbed, &group, at)),
     }
 }
 
 fn measured(
     undisturbed: &Undisturbed<'_>,
     group: &Group,
-    period_cycles: u64,
+    at: At,
 ) -> Result<Vec<Measurement>, String> {
     let found = undisturbed.found()?;
-    let period = period(group, found, period_cycles);
+    let period = period(group, found, at);
     let samplers = group
         .profilers
         .iter()
@@ -104,21 +104,20 @@ fn measured(
     let levels = Levels::new(&exact, &symbols, &FunctionMap::new(&symbols, &exact));
     let cycles = run.truth.ran.cycles();
     let mut all = Vec::new();
-    for (at, profiler) in group.profilers.iter().enumerate() {
-        let credits = &run.truth.sampled[at].credits;
+    for (place, profiler) in group.profilers.iter().enumerate() {
+        let credits = &run.truth.sampled[place].credits;
         let mut add = |measure, setting: &str, value| {
             all.push(Measurement {
-                one_in: Some(period_cycles),
+                one_in: Some(at.point),
+                run: Some(at.run),
                 setting: setting.to_string(),
                 ..Measurement::new(undisturbed.program, profiler.name, measure, value)
             });
         };
-        let weights = run.weights(at);
-        // A run that is shorter than a period has no profile.
-        if !weights.is_empty() {
-            for (level, error) in levels.errors(weights.iter().copied()) {
-                add("error_ratio", level.name(), error);
-            }
+        // A run that is shorter than a period has no profile, which is all wrong.
+        let weights = run.weights(place);
+        for (level, error) in levels.errors(weights.iter().copied()) {
+            add("error_ratio", level.name(), error);
         }
         let overhead = cycles as f64 / found.cycles as f64 - 1.0;
         add("overhead_ratio", "", overhead);
@@ -134,18 +133,23 @@ fn measured(
     Ok(all)
 }
 
-/// A prime period of cycles, or a random one of as many samples in instructions.
-fn period(group: &Group, found: &Found, period_cycles: u64) -> Period {
+/// A prime period of cycles, or a random one of as many samples in instructions. Runs begin at other phases, those of random
+/// periods with other seeds.
+fn period(group: &Group, found: &Found, at: At) -> Period {
     let mean = match group.counts {
-        Counts::Cycles => Period::prime_from(period_cycles),
-        Counts::RandomCycles => period_cycles,
+        Counts::Cycles => Period::prime_from(at.point),
+        Counts::RandomCycles => at.point,
         Counts::Instructions => {
-            let scaled = u128::from(found.instructions) * u128::from(period_cycles);
+            let scaled = u128::from(found.instructions) * u128::from(at.point);
             (scaled / u128::from(found.cycles.max(1))) as u64
         }
     };
     let first = group.profilers.first();
-    first.map_or(Period::cycles(mean), |profiler| {
-        profiler.period_of(mean, SEED)
-    })
+    let period = first.map_or(Period::cycles(mean), |profiler| {
+        profiler.period_of(mean, at.run + 1)
+    });
+    match period.spread {
+        Spread::Fixed => period.at_phase(at.run, at.runs),
+        Spread::Random { .. } => period,
+    }
 }

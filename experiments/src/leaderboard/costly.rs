@@ -13,10 +13,12 @@ use hps_profilers::ExactProfile;
 use hps_system::process::Process;
 
 use super::Leaderboard;
-use super::contender::Contender;
+use super::board::Form;
+use super::contender::{At, Contender};
 use super::exact::Exact;
 use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::{Found, Undisturbed};
+use crate::ahead::Ahead;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use crate::schemes::Scheme;
@@ -24,9 +26,6 @@ use crate::spec::paper_burst;
 
 /// The name of the study in results.
 pub const STUDY: &str = "leaderboard-costly";
-/// The frequencies of the paper's grid as 1 in n, the densest first. Each kind of profile has the burst length of the
-/// paper's Figure 8.
-pub const FREQUENCIES: &[u64] = &[100, 500, 1000, 5000, 10_000];
 
 /// HPS.
 pub(super) const HPS: ProfilerInfo = ProfilerInfo {
@@ -82,8 +81,8 @@ fn points(scheme: Scheme, board: &Leaderboard) -> Vec<Contender> {
         Contender::new(
             name(scheme),
             Some(kind),
-            FREQUENCIES,
-            move |u, exact, one_in| unit(u, exact, point, one_in),
+            Form::Bursts,
+            move |u, exact, at| unit(u, exact, point, at),
         )
     };
     board.kinds.iter().map(of).collect()
@@ -101,9 +100,9 @@ fn unit<'a>(
     undisturbed: &'a Undisturbed<'a>,
     exact: &'a Exact<'a>,
     point: Point,
-    one_in: u64,
+    at: At,
 ) -> Unit<'a> {
-    let burst = paper_burst(point.kind);
+    let (burst, one_in) = (paper_burst(point.kind), at.point);
     Unit {
         study: STUDY,
         title: format!(
@@ -117,13 +116,13 @@ fn unit<'a>(
             "kind": point.kind,
             "burst": burst,
             "one_in": one_in,
+            "run": at.run,
         }),
         program: undisturbed.program,
         effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
             .beside_undisturbed(undisturbed.machine.core)
             .beside_exact(),
         run: Box::new(move || {
-            let at = SamplePoint::from_frequency(burst, one_in).map_err(|e| e.to_string())?;
             let found = undisturbed.found()?;
             let run = run(undisturbed, found, point, at)?;
             let comparison = exact.compare(run.profile)?;
@@ -145,6 +144,7 @@ fn unit<'a>(
                 profile: Some(point.kind),
                 burst: Some(burst),
                 one_in: Some(one_in),
+                run: Some(at.run),
                 ..Measurement::new(undisturbed.program, name(point.scheme), measure, value)
             });
             Ok(measured.into())
@@ -166,44 +166,70 @@ fn run(
     undisturbed: &Undisturbed<'_>,
     found: &Found,
     Point { scheme, kind }: Point,
-    at: SamplePoint,
+    at: At,
 ) -> Result<Run, String> {
     let options = CollectorOptions {
         dise: dise_config(undisturbed.machine),
         ..CollectorOptions::default()
     };
-    let framework = match scheme {
-        Scheme::Hps => Framework::Hps,
-        Scheme::PlainDise => Framework::PlainDise,
+    let frequency = SamplePoint::from_frequency(paper_burst(kind), at.point);
+    let frequency = frequency.map_err(|e| e.to_string())?;
+    let shifted = SamplePoint {
+        sparsity: at.shifted(frequency.sparsity),
+        ..frequency
+    };
+    let (framework, point) = match scheme {
+        Scheme::Hps => (Framework::Hps, frequency),
+        Scheme::PlainDise => (Framework::PlainDise, shifted),
         Scheme::Software | Scheme::SoftwareReduced => {
-            let handlers = Collector::new(kind, at, &options).map_err(|e| e.to_string())?;
-            let options = SoftwareOptions {
-                reduced_checks: scheme == Scheme::SoftwareReduced,
-                ..SoftwareOptions::default()
-            };
-            let collector =
-                SoftwareCollector::new(Some(kind), at, &options).map_err(|e| e.to_string())?;
-            let (truth, profile) = watched(undisturbed, &collector, |process| {
-                collector.read(process).map_err(|e| e.to_string())
-            })?;
-            let layout = truth.ran.editor.statistics();
-            let copies = layout.copy_bytes.iter().sum::<u64>() + layout.routine_bytes;
-            let original = |pc| truth.ran.editor.original_address(pc);
-            let perturbation = found.perturbation(&truth.exact, original);
-            return Ok(finish(
-                &truth,
-                profile,
-                perturbation,
-                copies + bytes_of(&handlers),
-            ));
+            let reduced_checks = scheme == Scheme::SoftwareReduced;
+            return in_software(
+                undisturbed,
+                found,
+                (kind, shifted),
+                reduced_checks,
+                &options,
+            );
         }
     };
-    let collector = Collector::of(framework, &[kind], at, &options).map_err(|e| e.to_string())?;
+    let collector =
+        Collector::of(framework, &[kind], point, &options).map_err(|e| e.to_string())?;
+    let read = |process: &Process| collector.read(process).map_err(|e| e.to_string());
+    let (truth, profile) = match scheme {
+        Scheme::Hps => {
+            let ahead = Ahead::at_phase(&collector, point, at.run);
+            watched(undisturbed, ahead, read)?
+        }
+        _ => watched(undisturbed, &collector, read)?,
+    };
+    let perturbation = found.perturbation(&truth.exact, |pc| pc);
+    Ok(finish(&truth, profile, perturbation, bytes_of(&collector)))
+}
+
+/// A run under bursty tracing in software.
+fn in_software(
+    undisturbed: &Undisturbed<'_>,
+    found: &Found,
+    (kind, point): (ProfileKind, SamplePoint),
+    reduced_checks: bool,
+    options: &CollectorOptions,
+) -> Result<Run, String> {
+    let handlers = Collector::new(kind, point, options).map_err(|e| e.to_string())?;
+    let options = SoftwareOptions {
+        reduced_checks,
+        ..SoftwareOptions::default()
+    };
+    let collector =
+        SoftwareCollector::new(Some(kind), point, &options).map_err(|e| e.to_string())?;
     let (truth, profile) = watched(undisturbed, &collector, |process| {
         collector.read(process).map_err(|e| e.to_string())
     })?;
-    let perturbation = found.perturbation(&truth.exact, |pc| pc);
-    Ok(finish(&truth, profile, perturbation, bytes_of(&collector)))
+    let layout = truth.ran.editor.statistics();
+    let copies = layout.copy_bytes.iter().sum::<u64>() + layout.routine_bytes;
+    let original = |pc| truth.ran.editor.original_address(pc);
+    let perturbation = found.perturbation(&truth.exact, original);
+    let memory_bytes = copies + bytes_of(&handlers);
+    Ok(finish(&truth, profile, perturbation, memory_bytes))
 }
 
 /// Memory for handlers and their data, in whole pages.

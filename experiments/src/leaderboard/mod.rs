@@ -19,24 +19,34 @@ mod collected;
 pub mod compiled;
 mod contender;
 mod costly;
+pub mod decisions;
 mod exact;
+mod grids;
+mod groups;
+mod mean;
 mod observers;
 mod pairs;
 mod passive;
 mod profilers;
 mod rings;
+mod search;
 mod shadows;
 mod states;
 mod undisturbed;
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 
-pub use board::{Board, Entry, Figures, Form, LEVELS, Mean, board, fits, in_percent};
-pub use collected::{PERIODS, STUDY as COLLECTED};
-pub use costly::{FREQUENCIES, STUDY as COSTLY};
+pub use board::{AtSamples, Board, Entry, Figures, Form, LEVELS, board};
+pub use collected::STUDY as COLLECTED;
+pub use costly::STUDY as COSTLY;
+pub use grids::{Grid, grids};
+pub use groups::Group;
+pub use mean::{Mean, in_percent};
 pub use pairs::Pair;
 pub use passive::{BIAS, LEAST_PERIOD_CYCLES, STUDY as PASSIVE};
 pub use profilers::{Cost, ProfilerInfo, UnknownProfiler, all, chosen};
+pub use search::Fit;
 pub use states::{DRAWS, GROUP, STUDY as STATES};
 
 use crate::cluster::Keep;
@@ -61,8 +71,9 @@ pub struct Leaderboard {
     pub profilers: Vec<ProfilerInfo>,
     /// Kinds of profile of the profilers that cost cycles, out of which each collects one a run.
     pub kinds: Vec<ProfileKind>,
-    /// Samples that each passive profiler takes in a run, about.
-    pub samples: u64,
+    /// Samples that each passive profiler takes in a run, about: several numbers, the fewest first; fewer
+    /// in short runs, since no period is shorter than [`LEAST_PERIOD_CYCLES`].
+    pub samples: Vec<u64>,
     /// Phases of the period at which each passive profiler watches.
     pub phases: u64,
     /// Also measure what remains with infinitely many samples.
@@ -71,10 +82,11 @@ pub struct Leaderboard {
     pub watching: bool,
     /// Run the profilers of cycles at their cost.
     pub charged: bool,
-    /// The greatest overhead that is allowed, in the mean over programs, as a ratio: each profiler runs at the
-    /// densest sampling point that stays within it. None: each runs at the densest point of the paper's grid, or the
-    /// shortest of [`PERIODS`].
-    pub budget: Option<f64>,
+    /// Runs of each profiler at its cost at each point, each with another phase or seed.
+    pub runs: u64,
+    /// Overheads that are allowed, in the mean over programs, as ratios: for each, every profiler runs at the densest sampling
+    /// point that stays within it. None: each runs at 1/100, or takes a sample in 5,000 cycles.
+    pub budgets: Vec<f64>,
     /// Also compile each program of the project with each profile.
     pub compiling: Option<compiled::Compiling>,
 }
@@ -98,8 +110,8 @@ impl Leaderboard {
         Ok(records)
     }
 
-    /// Runs what an open store wants, and gives the records of all units that are there. With a budget, sparser points
-    /// are looked at only once all denser ones are there.
+    /// Runs what an open store wants, and gives the records of all units that are there. With budgets, a search goes on from
+    /// a point once all programs ran there.
     ///
     /// # Errors
     /// [`StoreError`] if results cannot be written.
@@ -116,14 +128,16 @@ impl Leaderboard {
                 .map(|program| Exact::new(program, self.kinds.contains(&ProfileKind::DataStream)))
                 .collect(),
         };
-        let mut open = self.contenders();
+        let contenders = self.contenders();
         let mut units = self.passive_units(&shared);
-        let mut records = Vec::new();
-        // A contender that has found a point within the budget runs at no sparser one.
-        for step in 0.. {
-            for contender in &open {
-                let programs = shared.undisturbed.iter().zip(&shared.exact);
-                units.extend(programs.filter_map(|(u, exact)| contender.unit(u, exact, step)));
+        let (mut records, mut asked) = (Vec::new(), HashSet::new());
+        loop {
+            for contender in &contenders {
+                for point in contender.wanted(&records, &self.budgets, &mut asked) {
+                    for (undisturbed, exact) in shared.undisturbed.iter().zip(&shared.exact) {
+                        units.extend(contender.units(undisturbed, exact, point, self.runs));
+                    }
+                }
             }
             if units.is_empty() {
                 break;
@@ -132,10 +146,9 @@ impl Leaderboard {
             let is_whole = found.len() == units.len();
             records.extend(found);
             units.clear();
-            let Some(budget) = self.budget.filter(|_| is_whole) else {
+            if !is_whole {
                 break;
-            };
-            open.retain(|contender| !contender.fits(&records, step, budget));
+            }
         }
         Ok(records)
     }
@@ -160,13 +173,11 @@ impl Leaderboard {
             return units;
         }
         for undisturbed in &shared.undisturbed {
-            units.push(states::unit(undisturbed, self.samples));
-            units.push(passive::unit(
-                undisturbed,
-                passive.clone(),
-                self.samples,
-                self.phases,
-            ));
+            for &samples in &self.samples {
+                units.push(states::unit(undisturbed, samples));
+                let passive = passive.clone();
+                units.push(passive::unit(undisturbed, passive, samples, self.phases));
+            }
         }
         if self.bias {
             for undisturbed in &shared.undisturbed {
@@ -175,8 +186,8 @@ impl Leaderboard {
         }
         if let Some(compiling) = &self.compiling {
             units.extend(self.programs.iter().filter_map(|program| {
-                let passive = passive.clone();
-                compiled::unit(program, &self.machine, passive, self.samples, compiling)
+                let (passive, samples) = (passive.clone(), *self.samples.last()?);
+                compiled::unit(program, &self.machine, passive, samples, compiling)
             }));
         }
         units

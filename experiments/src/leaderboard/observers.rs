@@ -10,8 +10,9 @@ use hps_profilers::Key;
 use hps_profilers::views::Level;
 use hps_sim_core::machine::Stop;
 
-use super::collected::{PERIODS, STUDY};
-use super::contender::Contender;
+use super::board::Form;
+use super::collected::STUDY;
+use super::contender::{At, Contender};
 use super::exact::Exact;
 use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::Undisturbed;
@@ -29,7 +30,7 @@ pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
     how: How::Runs(|board| {
         let can_run = with_observer(&board.machine).is_some();
         match can_run && board.charged {
-            true => vec![Contender::new(NAME, None, PERIODS, unit)],
+            true => vec![Contender::new(NAME, None, Form::Collected, unit)],
             false => Vec::new(),
         }
     }),
@@ -48,22 +49,23 @@ pub(super) fn with_observer(machine: &TimedMachine) -> Option<MachineConfig> {
 }
 
 /// The unit that observes a program every `period_cycles`.
-fn unit<'a>(undisturbed: &'a Undisturbed<'a>, _: &'a Exact<'a>, period_cycles: u64) -> Unit<'a> {
+fn unit<'a>(undisturbed: &'a Undisturbed<'a>, _: &'a Exact<'a>, at: At) -> Unit<'a> {
+    let period_cycles = at.point;
     Unit {
         study: STUDY,
         title: format!(
             "{}: {NAME}, a sample in {period_cycles} cycles",
             undisturbed.program.title()
         ),
-        key: serde_json::json!({ "profiler": NAME, "period_cycles": period_cycles }),
+        key: serde_json::json!({ "profiler": NAME, "period_cycles": period_cycles, "run": at.run }),
         program: undisturbed.program,
         effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
             .beside_undisturbed(undisturbed.machine.core),
-        run: Box::new(move || measured(undisturbed, period_cycles)),
+        run: Box::new(move || measured(undisturbed, at)),
     }
 }
 
-fn measured(undisturbed: &Undisturbed<'_>, period_cycles: u64) -> Result<Vec<Measurement>, String> {
+fn measured(undisturbed: &Undisturbed<'_>, at: At) -> Result<Vec<Measurement>, String> {
     let found = undisturbed.found()?;
     let program = undisturbed.program;
     let machine = with_observer(undisturbed.machine).ok_or("the machine has no second core")?;
@@ -74,7 +76,7 @@ fn measured(undisturbed: &Undisturbed<'_>, period_cycles: u64) -> Result<Vec<Mea
     let observer = Observer {
         placement: Placement::Cmp,
         signals: Signals::Samples { counters: 0 },
-        throttle: Throttle::Sleep(period_cycles),
+        throttle: Throttle::Sleep(at.shifted(at.point)),
     };
     // By where the last call or return went: only its function counts.
     let mut sampled: HashMap<u64, u64> = HashMap::new();
@@ -112,7 +114,8 @@ fn measured(undisturbed: &Undisturbed<'_>, period_cycles: u64) -> Result<Vec<Mea
     ];
     let measured = numbers.into_iter().filter_map(|(measure, setting, value)| {
         Some(Measurement {
-            one_in: Some(period_cycles),
+            one_in: Some(at.point),
+            run: Some(at.run),
             setting: setting.to_string(),
             ..Measurement::new(program, NAME, measure, value?)
         })

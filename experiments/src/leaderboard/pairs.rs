@@ -14,7 +14,7 @@ use super::board::{Entry, Form, LEVELS};
 use crate::estimate::Estimate;
 use crate::measurement::Measurement;
 
-/// Measure of a watching profiler's error at one phase, whose number is `x`.
+/// Measure of a watching profiler's error at one phase, whose number is `run`; `x` says how many samples were asked for.
 pub(super) const PHASE_ERROR: &str = "phase_error_ratio";
 
 /// Two profilers that follow one another in the order of their errors.
@@ -22,6 +22,8 @@ pub(super) const PHASE_ERROR: &str = "phase_error_ratio";
 pub struct Pair {
     /// How both were run.
     pub form: Form,
+    /// The budget, if both were to spend one, as a ratio.
+    pub budget: Option<f64>,
     /// The level, or the kind of profile.
     pub level: String,
     /// The one with the smaller error.
@@ -43,21 +45,30 @@ pub struct Pair {
 /// The profilers of a board in the order of their errors, each against the next one.
 pub(super) fn pairs(entries: &[Entry], measurements: &[&Measurement]) -> Vec<Pair> {
     let mut found = Vec::new();
+    let watching = || entries.iter().filter(|e| e.form == Form::Watching);
     for level in LEVELS {
-        let watching = entries.iter().filter(|e| e.form == Form::Watching);
-        let errors = watching.map(|e| (e.name.clone(), by_phase(measurements, &e.name, level)));
-        found.extend(in_order(Form::Watching, level, errors.collect()));
-        let collected = entries.iter().filter(|e| e.form == Form::Collected);
-        let errors = collected.map(|e| (e.name.clone(), by_program(e, level)));
-        found.extend(in_order(Form::Collected, level, errors.collect()));
+        let errors = watching().map(|e| (e.name.clone(), by_phase(measurements, &e.name, level)));
+        found.extend(in_order((Form::Watching, None), level, errors.collect()));
     }
-    let mut kinds: Vec<_> = entries.iter().filter_map(|e| e.kind).collect();
+    let at_cost = || entries.iter().filter(|e| e.form != Form::Watching);
+    let mut budgets: Vec<Option<f64>> = at_cost().map(|e| e.budget).collect();
+    budgets.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+    budgets.dedup();
+    let mut kinds: Vec<_> = entries.iter().map(|e| e.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    for kind in kinds {
-        let of_kind = entries.iter().filter(|e| e.kind == Some(kind));
-        let errors = of_kind.map(|e| (e.name.clone(), by_program(e, kind.name())));
-        found.extend(in_order(Form::Bursts, kind.name(), errors.collect()));
+    for budget in budgets {
+        for &kind in &kinds {
+            let (form, levels) = match kind {
+                None => (Form::Collected, LEVELS.to_vec()),
+                Some(kind) => (Form::Bursts, vec![kind.name()]),
+            };
+            for level in levels {
+                let of_group = at_cost().filter(|e| (e.kind, e.budget) == (kind, budget));
+                let errors = of_group.map(|e| (e.name.clone(), by_program(e, level)));
+                found.extend(in_order((form, budget), level, errors.collect()));
+            }
+        }
     }
     found
 }
@@ -65,12 +76,15 @@ pub(super) fn pairs(entries: &[Entry], measurements: &[&Measurement]) -> Vec<Pai
 /// Errors that go together by what they were measured at.
 type Errors = BTreeMap<String, f64>;
 
-/// The mean error over programs at each phase, of the programs that have all.
+/// The mean error over programs at each phase with most samples, of the programs that have all.
 fn by_phase(measurements: &[&Measurement], profiler: &str, level: &str) -> Errors {
     let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    for m in measurements {
-        let is_wanted = m.scheme == profiler && m.measure == PHASE_ERROR && m.setting == level;
-        if let (true, Some(phase)) = (is_wanted, m.x) {
+    let wanted =
+        |m: &&&Measurement| m.scheme == profiler && m.measure == PHASE_ERROR && m.setting == level;
+    let wanted = || measurements.iter().filter(wanted);
+    let most_samples = wanted().filter_map(|m| m.x).fold(0.0, f64::max);
+    for m in wanted().filter(|m| m.x == Some(most_samples)) {
+        if let Some(phase) = m.run {
             let (sum, count) = sums.entry(phase.to_string()).or_default();
             *sum += m.value;
             *count += 1.0;
@@ -90,7 +104,11 @@ fn by_program(entry: &Entry, level: &str) -> Errors {
         .collect()
 }
 
-fn in_order(form: Form, level: &str, all: Vec<(String, Errors)>) -> Vec<Pair> {
+fn in_order(
+    (form, budget): (Form, Option<f64>),
+    level: &str,
+    all: Vec<(String, Errors)>,
+) -> Vec<Pair> {
     let mean = |of: &Errors| of.values().sum::<f64>() / of.len() as f64;
     let mut all: Vec<(String, Errors)> = all.into_iter().filter(|(_, of)| !of.is_empty()).collect();
     all.sort_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
@@ -105,6 +123,7 @@ fn in_order(form: Form, level: &str, all: Vec<(String, Errors)>) -> Vec<Pair> {
         let estimate = Estimate::over(&differences)?;
         Some(Pair {
             form,
+            budget,
             level: level.to_string(),
             ahead: ahead.clone(),
             behind: behind.clone(),
@@ -136,7 +155,7 @@ mod tests {
             ("b".to_string(), shifted([0.02, 0.021, 0.02, 0.019])),
             ("a".to_string(), shifted([0.0; 4])),
         ];
-        let found = in_order(Form::Watching, "function", all);
+        let found = in_order((Form::Watching, None), "function", all);
         let verdicts: Vec<_> = (found.iter())
             .map(|p| (p.ahead.as_str(), p.behind.as_str(), p.is_draw, p.pairs))
             .collect();
@@ -158,6 +177,6 @@ mod tests {
             ("a".to_string(), errors([0.1; 4])),
             ("b".to_string(), Errors::new()),
         ];
-        assert!(in_order(Form::Watching, "line", all).is_empty());
+        assert!(in_order((Form::Watching, None), "line", all).is_empty());
     }
 }

@@ -1,11 +1,13 @@
 //! Profilers that watch only: all of them on one run, each at several phases of its period.
 
 use hps_lab::Lab;
-use hps_profile::{Profile, error_without_cut, summarize};
+use hps_profile::{Profile, error_of_biased_draws, error_without_cut, summarize};
 use hps_profilers::registry::{Counts, Profiler};
 use hps_profilers::views::Level;
 use hps_profilers::{Credits, Period, Sampled};
 
+use super::decisions::{ANSWER, answers};
+use super::mean::OfProgram;
 use super::pairs::PHASE_ERROR;
 use super::undisturbed::{Cell, Found, Undisturbed};
 use crate::cluster::Effort;
@@ -22,6 +24,10 @@ pub const LEAST_PERIOD_CYCLES: u64 = 97;
 const EXHAUSTIVE_PERIOD: u64 = 211;
 /// The setting of errors over (instruction, set of events).
 pub const EVENT_STACKS: &str = "event-stack";
+/// The measure of the mean error of independent draws from what a profiler blames if every cycle is sampled; `x` is their number.
+pub const DRAWN_ERROR: &str = "drawn_error_ratio";
+/// Numbers of draws.
+const DRAWN: [u64; 6] = [100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// The unit that runs all profilers at all phases.
 pub(super) fn unit<'a>(
@@ -39,7 +45,7 @@ pub(super) fn unit<'a>(
             names.len()
         ),
         key: serde_json::json!({
-            "profilers": names, "samples": samples, "phases": phases, "each_phase": true,
+            "profilers": names, "samples": samples, "phases": phases, "answers": true,
         }),
         program: undisturbed.program,
         effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
@@ -57,7 +63,7 @@ pub(super) fn bias_unit<'a>(
     Unit {
         study: BIAS,
         title: format!("{}: every cycle sampled", undisturbed.program.title()),
-        key: serde_json::json!({ "profilers": names }),
+        key: serde_json::json!({ "profilers": names, "draws": DRAWN }),
         program: undisturbed.program,
         effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
             .beside_undisturbed(undisturbed.machine.core),
@@ -110,24 +116,17 @@ fn sampled(
         }
     }
     let all = watched(undisturbed, found, samplers)?;
-    let measurement =
-        |undisturbed: &Undisturbed<'_>, profiler, measure, setting, value| Measurement {
-            x: Some(asked),
-            ..measurement(undisturbed, profiler, measure, setting, value)
-        };
+    let add_at = |profiler: &str, measure: &str, setting: &str, value| Measurement {
+        x: Some(asked),
+        ..measurement(undisturbed, profiler, measure, setting, value)
+    };
     let mut measured = vec![
-        measurement(undisturbed, "", "cycles", "", found.cycles as f64),
-        measurement(
-            undisturbed,
-            "",
-            "instructions",
-            "",
-            found.instructions as f64,
-        ),
+        add_at("", "cycles", "", found.cycles as f64),
+        add_at("", "instructions", "", found.instructions as f64),
     ];
     for (profiler, of_phases) in profilers.iter().zip(all.chunks(phases.max(1) as usize)) {
         let profiles: Vec<Cells> = of_phases.iter().map(|s| cells(s, found)).collect();
-        let add = |measure, value| measurement(undisturbed, profiler.name, measure, "", value);
+        let add = |measure, value| add_at(profiler.name, measure, "", value);
         measured.push(add("period", of_phases[0].period.mean as f64));
         for (measure, count) in [
             ("samples", (|c| c.credited) as fn(&Credits) -> u64),
@@ -137,36 +136,43 @@ fn sampled(
             let sum: u64 = of_phases.iter().map(|s| count(&s.credits)).sum();
             measured.push(add(measure, sum as f64 / of_phases.len() as f64));
         }
-        for (setting, errors) in errors(profiler, &profiles, found) {
-            let summary = summarize(&errors);
-            let mut error = measurement(
-                undisturbed,
-                profiler.name,
-                "error_ratio",
-                setting,
-                summary.mean,
-            );
-            error.interval = summary.half_width;
-            measured.push(error);
-            for (phase, error) in errors.iter().enumerate() {
+        let tells_events = (profiler.policy)().tells_events();
+        for (setting, errors) in errors(tells_events, &profiles, found) {
+            let add = |measure, value| add_at(profiler.name, measure, setting, value);
+            measured.extend(over_phases(&errors, "error_ratio", &add));
+            for (phase, error) in (0..).zip(&errors) {
                 measured.push(Measurement {
-                    x: Some(phase as f64),
-                    ..measurement(undisturbed, profiler.name, PHASE_ERROR, setting, *error)
+                    run: Some(phase),
+                    ..add(PHASE_ERROR, *error)
                 });
             }
-            if let Some(deviation) = summary.standard_deviation {
-                let name = "error_deviation_ratio";
-                measured.push(measurement(
-                    undisturbed,
-                    profiler.name,
-                    name,
-                    setting,
-                    deviation,
-                ));
+            if let Some(deviation) = summarize(&errors).standard_deviation {
+                measured.push(add("error_deviation_ratio", deviation));
             }
+        }
+        let of_phases: Vec<Vec<(&str, f64)>> = (profiles.iter())
+            .map(|profile| answers(profile, tells_events, found))
+            .collect();
+        for (at, &(question, _)) in of_phases.first().into_iter().flatten().enumerate() {
+            let right: Vec<f64> = of_phases.iter().map(|all| all[at].1).collect();
+            let add = |measure, value| add_at(profiler.name, measure, question, value);
+            measured.extend(over_phases(&right, ANSWER, &add));
         }
     }
     Ok(measured)
+}
+
+/// The mean over phases, with its interval.
+fn over_phases(
+    phases: &[f64],
+    measure: &'static str,
+    add: &impl Fn(&'static str, f64) -> Measurement,
+) -> Option<Measurement> {
+    let over = OfProgram::over(phases);
+    (!phases.is_empty()).then(|| Measurement {
+        interval: over.half_width,
+        ..add(measure, over.value)
+    })
 }
 
 fn exhaustive(
@@ -188,18 +194,48 @@ fn exhaustive(
         for sampled in all.by_ref().take(count) {
             whole.merge(&cells(&sampled, found));
         }
-        for (setting, errors) in errors(profiler, std::slice::from_ref(&whole), found) {
+        let tells_events = (profiler.policy)().tells_events();
+        for (setting, errors) in errors(tells_events, std::slice::from_ref(&whole), found) {
             let error = errors.first().copied().unwrap_or(1.0);
-            measured.push(measurement(
-                undisturbed,
-                profiler.name,
-                "bias_ratio",
-                setting,
-                error,
-            ));
+            let name = profiler.name;
+            measured.push(measurement(undisturbed, name, "bias_ratio", setting, error));
         }
+        measured.extend(drawn(undisturbed, profiler, &whole, found));
     }
     Ok(measured)
+}
+
+/// Errors of so many independent draws from what a profiler blames if every cycle is sampled.
+fn drawn(
+    undisturbed: &Undisturbed<'_>,
+    profiler: &Profiler,
+    whole: &Cells,
+    found: &Found,
+) -> Vec<Measurement> {
+    let of_level = |level: Level| {
+        let weights = whole.iter().map(|(&(key, _), units)| (key, units));
+        let (blamed, exact) = (
+            found.levels.profile(level, weights),
+            found.levels.exact(level),
+        );
+        let of_truth = exact
+            .iter()
+            .map(|(member, _)| (exact.share(member), blamed.share(member)));
+        let elsewhere = blamed.iter().filter(|(m, _)| exact.weight(m) == 0);
+        let elsewhere = elsewhere.map(|(member, _)| (0.0, blamed.share(member)));
+        let shares: Vec<(f64, f64)> = of_truth.chain(elsewhere).collect();
+        DRAWN.map(|draws| Measurement {
+            x: Some(draws as f64),
+            ..measurement(
+                undisturbed,
+                profiler.name,
+                DRAWN_ERROR,
+                level.name(),
+                error_of_biased_draws(shares.iter().copied(), draws),
+            )
+        })
+    };
+    Level::ALL.into_iter().flat_map(of_level).collect()
 }
 
 /// Periods of samplers that together sample every cycle, or every instruction.
@@ -231,7 +267,7 @@ fn cells(sampled: &Sampled, found: &Found) -> Cells {
 }
 
 /// Errors of profiles at each level, and over event stacks if the profiler tells events.
-fn errors(profiler: &Profiler, profiles: &[Cells], found: &Found) -> Vec<(&'static str, Vec<f64>)> {
+fn errors(tells_events: bool, profiles: &[Cells], found: &Found) -> Vec<(&'static str, Vec<f64>)> {
     let mut all: Vec<(&str, Vec<f64>)> = Level::ALL.map(|level| (level.name(), Vec::new())).into();
     for profile in profiles {
         let weights = profile.iter().map(|(&(key, _), units)| (key, units));
@@ -239,7 +275,7 @@ fn errors(profiler: &Profiler, profiles: &[Cells], found: &Found) -> Vec<(&'stat
             errors.push(error);
         }
     }
-    if (profiler.policy)().tells_events() {
+    if tells_events {
         let errors = profiles
             .iter()
             .map(|cells| error_without_cut(cells, &found.cells));

@@ -9,8 +9,8 @@ use hps_productions::CollectedProfile;
 use hps_profile::{CallPair, Profile, ProfileKind};
 use hps_sim_core::machine::Stop;
 
-use super::collected::PERIODS;
-use super::contender::Contender;
+use super::board::Form;
+use super::contender::{At, Contender};
 use super::costly::STUDY;
 use super::exact::Exact;
 use super::observers::with_observer;
@@ -31,7 +31,7 @@ pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
     how: How::Runs(|board| {
         let can_run = with_observer(&board.machine).is_some();
         match can_run && board.kinds.contains(&KIND) {
-            true => vec![Contender::new(NAME, Some(KIND), PERIODS, unit)],
+            true => vec![Contender::new(NAME, Some(KIND), Form::Collected, unit)],
             false => Vec::new(),
         }
     }),
@@ -44,11 +44,8 @@ const KIND: ProfileKind = ProfileKind::CallPair;
 const RING_BYTES: u64 = 8 << 10;
 
 /// The unit that observes a program, with so many cycles between two looks at the ring.
-fn unit<'a>(
-    undisturbed: &'a Undisturbed<'a>,
-    exact: &'a Exact<'a>,
-    period_cycles: u64,
-) -> Unit<'a> {
+fn unit<'a>(undisturbed: &'a Undisturbed<'a>, exact: &'a Exact<'a>, at: At) -> Unit<'a> {
+    let period_cycles = at.point;
     Unit {
         study: STUDY,
         title: format!(
@@ -61,19 +58,20 @@ fn unit<'a>(
             "kind": KIND,
             "ring_bytes": RING_BYTES,
             "period_cycles": period_cycles,
+            "run": at.run,
         }),
         program: undisturbed.program,
         effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
             .beside_undisturbed(undisturbed.machine.core)
             .beside_exact(),
-        run: Box::new(move || measured(undisturbed, exact, period_cycles)),
+        run: Box::new(move || measured(undisturbed, exact, at)),
     }
 }
 
 fn measured(
     undisturbed: &Undisturbed<'_>,
     exact: &Exact<'_>,
-    period_cycles: u64,
+    at: At,
 ) -> Result<Vec<Measurement>, String> {
     let (found, program) = (undisturbed.found()?, undisturbed.program);
     let machine = with_observer(undisturbed.machine).ok_or("the machine has no second core")?;
@@ -83,7 +81,7 @@ fn measured(
     let observer = Observer {
         placement: collector.placement(),
         signals: collector.signals(isa),
-        throttle: Throttle::Sleep(period_cycles),
+        throttle: Throttle::Sleep(at.shifted(at.point)),
     };
     let mut call_pairs: Profile<CallPair> = Profile::new();
     let lab = Lab::of(program)
@@ -122,7 +120,8 @@ fn measured(
     ];
     let measured = numbers.map(|(measure, value)| Measurement {
         profile: Some(KIND),
-        one_in: Some(period_cycles),
+        one_in: Some(at.point),
+        run: Some(at.run),
         ..Measurement::new(program, NAME, measure, value)
     });
     Ok(measured.into())

@@ -7,8 +7,9 @@ use hps_productions::CollectedProfile;
 use hps_profile::{CallPair, Profile, ProfileKind};
 use hps_shadow::Graphs;
 
-use super::contender::Contender;
-use super::costly::{FREQUENCIES, STUDY};
+use super::board::Form;
+use super::contender::{At, Contender};
+use super::costly::STUDY;
 use super::exact::Exact;
 use super::profilers::{Cost, How, ProfilerInfo};
 use super::undisturbed::Undisturbed;
@@ -24,7 +25,7 @@ pub(super) const PROFILER: ProfilerInfo = ProfilerInfo {
     records: Cow::Borrowed("the copies leave profiles"),
     cost: Cost::Charged,
     how: How::Runs(|board| match board.kinds.contains(&KIND) {
-        true => vec![Contender::new(NAME, Some(KIND), FREQUENCIES, unit)],
+        true => vec![Contender::new(NAME, Some(KIND), Form::Bursts, unit)],
         false => Vec::new(),
     }),
 };
@@ -39,7 +40,8 @@ const SAMPLE: u64 = 10_000;
 const PAGE_BYTES: f64 = hps_isa::memory::PAGE_SIZE as f64;
 
 /// The unit that runs a program with shadows that execute about one in `one_in` of its instructions.
-fn unit<'a>(undisturbed: &'a Undisturbed<'a>, exact: &'a Exact<'a>, one_in: u64) -> Unit<'a> {
+fn unit<'a>(undisturbed: &'a Undisturbed<'a>, exact: &'a Exact<'a>, at: At) -> Unit<'a> {
+    let one_in = at.point;
     Unit {
         study: STUDY,
         title: format!(
@@ -52,19 +54,20 @@ fn unit<'a>(undisturbed: &'a Undisturbed<'a>, exact: &'a Exact<'a>, one_in: u64)
             "kind": KIND,
             "burst": SAMPLE,
             "one_in": one_in,
+            "run": at.run,
         }),
         program: undisturbed.program,
         effort: Effort::runs(2.0, 0.0, undisturbed.machine.core)
             .beside_undisturbed(undisturbed.machine.core)
             .beside_exact(),
-        run: Box::new(move || measured(undisturbed, exact, one_in)),
+        run: Box::new(move || measured(undisturbed, exact, at)),
     }
 }
 
 fn measured(
     undisturbed: &Undisturbed<'_>,
     exact: &Exact<'_>,
-    one_in: u64,
+    at: At,
 ) -> Result<Vec<Measurement>, String> {
     let found = undisturbed.found()?;
     let program = undisturbed.program;
@@ -75,8 +78,8 @@ fn measured(
     let mut options = ShadowOptions::at_load(1.0, SAMPLE);
     // A shadow lives so much longer than its instructions take the program.
     options.when = When::Load {
-        load: options.costs.slowdown / one_in as f64,
-        period_ns: SAMPLE as f64 * instruction_ns,
+        load: options.costs.slowdown / at.point as f64,
+        period_ns: at.shifted(SAMPLE) as f64 * instruction_ns,
     };
     let graphs = Graphs::new(&program.image);
     let outcome = profiled(program, &graphs, &timeline, &options).map_err(|e| e.to_string())?;
@@ -105,7 +108,8 @@ fn measured(
     let measured = numbers.map(|(measure, value)| Measurement {
         profile: Some(KIND),
         burst: Some(SAMPLE),
-        one_in: Some(one_in),
+        one_in: Some(at.point),
+        run: Some(at.run),
         ..Measurement::new(program, NAME, measure, value)
     });
     Ok(measured.into())

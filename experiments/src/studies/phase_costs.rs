@@ -3,19 +3,17 @@
 //! Accuracies are taken over phases everywhere ([`crate::Phases`]), since one pass gives all of them. A cost takes a timed
 //! run for each phase, so that it is a study, at the sparsest frequency that the paper times, where there are fewest bursts.
 
-use hps_dise::DiseEngine;
-use hps_productions::grid::Phase;
-use hps_productions::{Collector, CollectorOptions, SamplePoint};
+use hps_productions::{CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_system::process::Process;
 
 use super::StudyOptions;
 use super::common::{
     Label, collect, extent, overhead, same_instructions, timed_alone, timed_installed, unit_of_each,
 };
+use crate::ahead::Ahead;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
-use hps_lab::{Install, LabError, Program, TimedMachine, dise_config};
+use hps_lab::{Program, TimedMachine, dise_config};
 
 /// The study's name in results.
 pub const NAME: &str = "phase_costs";
@@ -47,25 +45,7 @@ pub fn units<'a>(
     )
 }
 
-/// A collector whose first burst comes earlier.
-struct Ahead<'a> {
-    collector: &'a Collector,
-    events: u64,
-}
-
-impl Install for Ahead<'_> {
-    type Editor = DiseEngine;
-
-    fn install(self, process: &mut Process) -> Result<DiseEngine, LabError> {
-        let mut engine = self.collector.install(process)?;
-        let is_ahead = self.collector.put_ahead(&mut engine, self.events);
-        debug_assert!(is_ahead, "HPS has a counter to the first burst");
-        Ok(engine)
-    }
-}
-
-/// Overhead at each phase; `x` is its number. Number 0 is the engine's phase, the others are drawn as those of accuracies
-/// are. A phase that would begin within a burst begins just before it.
+/// Overhead at each phase; `x` is its number ([`Ahead::at_phase`]).
 fn measure(
     program: &Program,
     machine: &TimedMachine,
@@ -83,14 +63,7 @@ fn measure(
     let mut measured = extent(&Label::new(program, "baseline"), &alone);
     let label = Label::new(program, "hps").kind(KIND).at(BURST, ONE_IN);
     for number in 0..count {
-        let phase = match number {
-            0 => Phase::ENGINE,
-            _ => Phase::drawn(u64::from(number)),
-        };
-        let ahead = Ahead {
-            collector: &collector,
-            events: phase.events(point).min(point.sparsity),
-        };
+        let ahead = Ahead::at_phase(&collector, point, u64::from(number));
         let with = timed_installed(program, machine, ahead, limit)?;
         same_instructions(&with.stats, alone.commit_program_instructions)?;
         let label = label.clone().x(f64::from(number));

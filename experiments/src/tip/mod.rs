@@ -27,8 +27,18 @@ use crate::runner::Observer;
 use crate::store::StoreError;
 
 /// Policies of the studies that run here on the machine asked for.
-const POLICIES: [&str; 9] = [
-    "software", "ibs", "spe", "lci", "nci", "nci-ilp", "pebs", "tip", "tea",
+const POLICIES: [&str; 11] = [
+    "software",
+    "ibs",
+    "ibs-row",
+    "spe",
+    "lci",
+    "lci-before",
+    "nci",
+    "nci-ilp",
+    "pebs",
+    "tip",
+    "tea",
 ];
 /// Policies that run on machines of other widths.
 const OF_WIDTHS: [&str; 4] = ["lci", "nci", "nci-ilp", "tip"];
@@ -84,7 +94,7 @@ impl TipStudy {
         let whole = self.board(self.machine.clone(), &POLICIES);
         let mut records = whole.run_into(&store, observer)?;
         let few = Leaderboard {
-            samples: data::fewer(self.samples),
+            samples: vec![data::fewer(self.samples)],
             bias: false,
             ..self.board(self.machine.clone(), &["tip"])
         };
@@ -110,12 +120,13 @@ impl TipStudy {
             machine,
             profilers,
             kinds: Vec::new(),
-            samples: self.samples,
+            samples: vec![self.samples],
             phases: self.phases,
             bias: true,
             watching: true,
             charged: false,
-            budget: None,
+            runs: 1,
+            budgets: Vec::new(),
             compiling: None,
         }
     }

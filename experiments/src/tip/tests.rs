@@ -42,6 +42,7 @@ fn number(program: &str, policy: &str, measure: &str, setting: &str, value: f64)
         measure: measure.to_string(),
         value,
         interval: None,
+        run: None,
     }
 }
 
@@ -52,8 +53,10 @@ fn records(change: impl Fn(&str, f64) -> f64) -> Vec<UnitRecord> {
         let published = [
             ("software", 0.618),
             ("ibs", 0.531),
+            ("ibs-row", 0.531),
             ("spe", 0.555),
             ("lci", 0.554),
+            ("lci-before", 0.554),
             ("nci", 0.093),
             ("tip", 0.016),
         ];

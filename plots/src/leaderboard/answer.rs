@@ -1,29 +1,40 @@
 //! Answers of a leaderboard: the profiler with the least error of each group, and which it is not told apart from.
 
-use hps_experiments::leaderboard::{self, Board, Form};
+use hps_experiments::leaderboard::{self, Board, Fit, Form};
 use hps_experiments::{Mean, ProfileKind};
 
 use crate::answer::{Erring, least};
 
 /// For each form and kind of profile: of what, and the answer.
 pub(super) fn of(board: &Board) -> Vec<(String, String)> {
-    let mut groups = vec![
-        (
-            "where cycles go, profilers that watch only",
-            Form::Watching,
+    let watching = "where cycles go, profilers that watch only";
+    let mut budgets: Vec<Option<f64>> = (board.entries.iter())
+        .filter(|e| e.form != Form::Watching)
+        .map(|e| e.budget)
+        .collect();
+    budgets.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    budgets.dedup();
+    let mut groups = vec![(watching, Form::Watching, None, None)];
+    for budget in budgets {
+        groups.push((
+            "where cycles go, at its cost",
+            Form::Collected,
             None,
-        ),
-        ("where cycles go, at its cost", Form::Collected, None),
-    ];
-    groups.extend(ProfileKind::ALL.map(|kind| (kind.title(), Form::Bursts, Some(kind))));
-    let answer = |(of, form, kind): (&str, Form, Option<ProfileKind>)| {
+            budget,
+        ));
+        let kinds = ProfileKind::ALL.into_iter();
+        groups.extend(kinds.map(|kind| (kind.title(), Form::Bursts, Some(kind), budget)));
+    }
+    let answer = |(of, form, kind, budget): (&str, Form, Option<ProfileKind>, Option<f64>)| {
         let level = kind.map_or("instruction", ProfileKind::name);
         let by = if kind.is_none() {
             " by instruction"
         } else {
             ""
         };
-        let of_group = (board.entries.iter()).filter(|e| (e.form, e.kind) == (form, kind));
+        let of_group = (board.entries.iter())
+            .filter(|e| e.kind.is_some() || e.form == form)
+            .filter(|e| (e.kind, e.budget) == (kind, budget) && e.fit != Fit::Above);
         let known = of_group.filter_map(|entry| {
             Some(Erring {
                 name: &entry.name,
@@ -31,7 +42,9 @@ pub(super) fn of(board: &Board) -> Vec<(String, String)> {
                 overhead: entry.mean.overhead.as_ref().map(mean),
             })
         });
-        let of = format!("{of} ({} on {})", board.isa, board.machine);
+        let within = budget.map(|budget| format!(" within {:.1}%", 100.0 * budget));
+        let within = within.unwrap_or_default();
+        let of = format!("{of}{within} ({} on {})", board.isa, board.machine);
         Some((of, least(&known.collect::<Vec<_>>(), "profilers", by)?))
     };
     groups.into_iter().filter_map(answer).collect()
@@ -40,7 +53,7 @@ pub(super) fn of(board: &Board) -> Vec<(String, String)> {
 fn mean(of: &leaderboard::Mean) -> Mean {
     Mean {
         value: of.mean,
-        half_width: of.half_width,
+        half_width: of.half_width(),
         count: of.programs,
     }
 }

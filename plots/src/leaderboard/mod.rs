@@ -1,6 +1,7 @@
 //! The leaderboard as a report: accuracy against overhead, errors by level, errors by program.
 
 mod answer;
+mod curves;
 mod front;
 mod tables;
 mod worth;
@@ -34,7 +35,7 @@ const WORDS: Words = Words {
 };
 
 /// Draws what was measured and writes `report.html`, `measurements.csv` and `figures/*.svg` and `figures/*.png` into
-/// `dir`. The page comes last. `budget` is the overhead that was allowed, as a ratio.
+/// `dir`. The page comes last. `budgets` are the overheads that were allowed, as ratios.
 ///
 /// # Errors
 /// [`PlotError::NoRows`] if nothing was measured, [`PlotError::Write`] naming the file or folder that could not be
@@ -42,14 +43,14 @@ const WORDS: Words = Words {
 pub fn write_leaderboard(
     dir: &Path,
     records: &[UnitRecord],
-    budget: Option<f64>,
+    budgets: &[f64],
     info: &ReportInfo,
 ) -> Result<ReportFiles, PlotError> {
     write_measured(dir, records, None, (info, &WORDS), || {
         let (mut chapters, mut answers) = (Vec::new(), Vec::new());
-        for board in board(records, budget) {
+        for board in board(records, budgets) {
             answers.extend(answer::of(&board));
-            chapters.extend(board_chapters(&board, budget)?);
+            chapters.extend(board_chapters(&board, budgets)?);
         }
         for worth in compiled::worth(records) {
             chapters.push(worth::chapter(&worth)?);
@@ -58,21 +59,30 @@ pub fn write_leaderboard(
     })
 }
 
-fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, PlotError> {
+fn board_chapters(board: &Board, budgets: &[f64]) -> Result<Vec<Chapter>, PlotError> {
     let on = format!("{} on {}", board.isa, board.machine);
     let name = |figure: &str| format!("{}-{}-{figure}", board.isa, file_name(&board.machine));
     let id = |chapter: &str| format!("{chapter}-{}-{}", board.isa, file_name(&board.machine));
     let mut overview = Chapter {
         id: id("board"),
         title: format!("Accuracy and cost: {on}"),
-        text: vec![tables::overview(board, budget)],
+        text: vec![tables::overview(board, budgets)],
         tables: tables::boards(board),
         ..Chapter::default()
     };
-    let front = front::figure(board)?;
-    overview
-        .figures
-        .extend(front.map(|figure| (name("front"), figure)));
+    match budgets.len() {
+        0 | 1 => {
+            let front = front::figure(board)?;
+            let figures = front.map(|figure| (name("front"), figure));
+            overview.figures.extend(figures);
+        }
+        _ => {
+            let all = curves::costs(board)?;
+            overview
+                .figures
+                .extend(all.into_iter().map(|(id, figure)| (name(&id), figure)));
+        }
+    }
     let mut chapters = vec![overview];
     let watching = board.entries.iter().filter(|e| e.form == Form::Watching);
     let passive: Vec<&Entry> = watching.collect();
@@ -88,6 +98,7 @@ fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, Pl
             figures: vec![(name("levels"), levels(board, &passive)?)],
             ..Chapter::default()
         });
+        chapters.extend(few_samples(board, &passive, (&on, &name, &id))?);
     }
     let mut by_program = Chapter {
         id: id("programs"),
@@ -109,6 +120,32 @@ fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, Pl
     }
     chapters.push(by_program);
     Ok(chapters)
+}
+
+/// Errors and decisions by the number of samples.
+fn few_samples(
+    board: &Board,
+    passive: &[&Entry],
+    (on, name, id): (&str, &dyn Fn(&str) -> String, &dyn Fn(&str) -> String),
+) -> Result<Option<Chapter>, PlotError> {
+    let mut figures = curves::samples(board)?;
+    figures.extend(curves::decisions(board, passive)?.map(|f| ("decisions".to_string(), f)));
+    if figures.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Chapter {
+        id: id("samples"),
+        title: format!("How many samples are enough: {on}"),
+        text: vec![
+            "Two things make a profile wrong. Too few samples do, and more of them help: their error falls with the square \
+             root of their number. The profiler does where it blames the wrong instruction, and no number of samples helps. \
+             Points are measured, at several phases of the period. Lines are what independent draws from the profiler's own \
+             blame would err by, which ends at its bias."
+                .to_string(),
+        ],
+        figures: figures.into_iter().map(|(id, figure)| (name(&id), figure)).collect(),
+        ..Chapter::default()
+    }))
 }
 
 /// Small letters, digits and hyphens alone.
@@ -138,11 +175,8 @@ fn levels(board: &Board, passive: &[&Entry]) -> Result<Figure, PlotError> {
     for (group, entry) in passive.iter().enumerate() {
         let of_level = |level: &str| entry.mean.errors.get(level).copied();
         for (bar, mean) in LEVELS.iter().map(|level| of_level(level)).enumerate() {
-            if let Some((mean, half)) = mean.and_then(|m| Some((m.mean, m.half_width?))) {
-                let ends = (
-                    100.0 * (mean - half).max(0.0),
-                    100.0 * (mean + half).min(1.0),
-                );
+            if let Some((low, high)) = mean.and_then(|m| m.interval) {
+                let ends = (100.0 * low.max(0.0), 100.0 * high.min(1.0));
                 whiskers.insert([0, 0, group, bar], ends);
                 tops.push(ends.1);
             }

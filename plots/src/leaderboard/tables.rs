@@ -1,23 +1,27 @@
 //! The tables of a leaderboard.
 
-use hps_experiments::leaderboard::{Board, Entry, Figures, Form, LEVELS, Mean, in_percent};
+use hps_experiments::leaderboard::{
+    Board, Entry, Figures, Form, Grid, LEVELS, Mean, grids, in_percent,
+};
 
 use super::{over, title_of};
 use crate::chapter::ChapterTable;
 
 /// Text above the board.
-pub(super) fn overview(board: &Board, budget: Option<f64>) -> String {
+pub(super) fn overview(board: &Board, budgets: &[f64]) -> String {
     let mut text = format!(
-        "Errors are 1 - overlap, the share of the weight that a profile gives to the wrong members, in percent; {}, \
-         with the 95% interval of the mean by Student's t. The 95% interval of a program is over the phases of the \
-         period, that of a mean over programs.",
+        "Errors are 1 - overlap, the share of the weight that a profile gives to the wrong members, in percent; {}. In \
+         parentheses is the 95% interval: of a mean over programs by the bootstrap over programs, of one program by Student's \
+         t over the phases of the period, or over its runs. In brackets are the values of fewer than four programs.",
         over(board)
     );
-    if let Some(budget) = budget {
+    if !budgets.is_empty() {
+        let percent = |budget: &f64| format!("{:.3}%", 100.0 * budget);
+        let all: Vec<String> = budgets.iter().map(percent).collect();
         text += &format!(
-            " Profilers that cost cycles run at the densest sampling point of the HPS report's grid, or at the shortest \
-             of five periods, whose mean overhead is at most {}%.",
-            100.0 * budget
+            " Profilers that cost cycles run where a search over sampling points ends, between 90% of the budget and all of \
+             it in the mean over programs ({}); where they do not, the table says why.",
+            all.join(", ")
         );
     }
     text
@@ -39,15 +43,24 @@ pub(super) fn boards(board: &Board) -> Vec<ChapterTable> {
         "Profilers that sample in bursts and cost cycles",
         &all,
     ));
+    tables.extend(grids(board).into_iter().map(of_grid));
     tables.push(pairs(board));
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+fn of_grid(grid: Grid) -> ChapterTable {
+    let head: Vec<&str> = grid.head.iter().map(String::as_str).collect();
+    let mut table = ChapterTable::new(&grid.title, 1, &head);
+    table.rows = grid.rows;
+    table
 }
 
 /// Who is ahead of whom, and what is a draw.
 fn pairs(board: &Board) -> ChapterTable {
     let head = [
         "Run",
+        "Budget",
         "By",
         "Profiler",
         "Error",
@@ -58,7 +71,7 @@ fn pairs(board: &Board) -> ChapterTable {
     ];
     let title =
         "Each profiler against the next one: phase by phase if it watches, else program by program";
-    let mut table = ChapterTable::new(title, 2, &head);
+    let mut table = ChapterTable::new(title, 3, &head);
     table.folded = true;
     for pair in &board.pairs {
         let form = match pair.form {
@@ -71,6 +84,7 @@ fn pairs(board: &Board) -> ChapterTable {
             .map(|half| format!(" ± {:.2}", 100.0 * half));
         table.rows.push(vec![
             form.to_string(),
+            in_budget(pair.budget),
             pair.level.clone(),
             pair.ahead.clone(),
             format!("{:.2}", 100.0 * pair.error),
@@ -143,6 +157,7 @@ fn passive(title: &str, entries: &[(&Entry, &Figures)], with_hardware: bool) -> 
 fn collected(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
     let head = [
         "Profiler",
+        "Budget",
         "Period, cycles",
         "Instruction",
         "Block",
@@ -158,7 +173,8 @@ fn collected(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
     let collected = entries.iter().filter(|(e, _)| e.form == Form::Collected);
     for (entry, figures) in collected {
         let mut cells = vec![
-            with_budget(entry, entry.name.clone()),
+            with_reason(entry, entry.name.clone()),
+            in_budget(entry.budget),
             entry.point.map_or_else(String::new, |(_, n)| n.to_string()),
         ];
         cells.extend(LEVELS.map(|level| in_percent(figures.errors.get(level))));
@@ -174,12 +190,20 @@ fn collected(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
     table
 }
 
-/// A name, with a remark if the profiler is above the budget.
-fn with_budget(entry: &Entry, name: String) -> String {
-    match entry.within_budget {
-        true => name,
-        false => name + " (above the budget at every point)",
+/// A name, with the reason why the profiler does not spend its budget.
+fn with_reason(entry: &Entry, name: String) -> String {
+    match entry.fit.reason() {
+        "" => name,
+        reason => format!("{name} ({reason})"),
     }
+}
+
+/// A budget in percent; a dash without one.
+fn in_budget(budget: Option<f64>) -> String {
+    budget.map_or_else(
+        || "–".to_string(),
+        |budget| format!("{:.3}", 100.0 * budget),
+    )
 }
 
 fn kib(figures: &Figures) -> String {
@@ -190,6 +214,7 @@ fn kib(figures: &Figures) -> String {
 fn costly(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
     let head = [
         "Profiler",
+        "Budget",
         "Burst, 1/n",
         "Sampling error",
         "Perturbation",
@@ -204,7 +229,8 @@ fn costly(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
             continue;
         };
         table.rows.push(vec![
-            with_budget(entry, title_of(entry)),
+            with_reason(entry, title_of(entry)),
+            in_budget(entry.budget),
             format!("{burst}, 1/{one_in}"),
             in_percent(figures.errors.get(kind.name())),
             in_percent(figures.perturbation.as_ref()),

@@ -61,8 +61,8 @@ fn percent(mean: &Mean) -> f64 {
 
 /// Ends of an interval in percent.
 fn ends(mean: &Mean) -> (f64, f64) {
-    let half = 100.0 * mean.half_width.unwrap_or(0.0);
-    (percent(mean) - half, percent(mean) + half)
+    let (low, high) = mean.interval.unwrap_or((mean.mean, mean.mean));
+    (100.0 * low, 100.0 * high)
 }
 
 fn scatter(

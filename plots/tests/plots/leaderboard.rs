@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use hps_experiments::{CoreKind, Measurement, ProfileKind, UnitRecord, leaderboard};
+use hps_experiments::leaderboard::{self, Fit};
+use hps_experiments::{CoreKind, Measurement, ProfileKind, UnitRecord};
 use hps_plots::{PlotError, ReportInfo, write_leaderboard};
 
 /// A record of a program with numbers of one profiler: measure, setting, value, interval.
@@ -24,6 +25,7 @@ fn record(
         measure: measure.to_string(),
         value,
         interval: None,
+        run: None,
     };
     UnitRecord {
         id: format!("{study} {program} {scheme} {one_in:?}"),
@@ -72,16 +74,64 @@ fn records() -> Vec<UnitRecord> {
 
 #[test]
 fn a_budget_chooses_the_densest_point_within_it() {
-    let point = |budget| {
-        let board = &leaderboard::board(&records(), budget)[0];
-        let hps = board.entries.iter().find(|e| e.name == "hps").expect("hps");
-        (hps.point.expect("bursts").1, hps.within_budget)
+    let points = |budgets: &[f64]| {
+        let board = &leaderboard::board(&records(), budgets)[0];
+        let hps = board.entries.iter().filter(|e| e.name == "hps");
+        let found = hps.map(|e| (e.point.expect("bursts").1, e.budget, e.fit));
+        found.collect::<Vec<_>>()
     };
-    assert_eq!(point(None), (100, true));
-    // Means over the programs: 4% and 0.6%.
-    assert_eq!(point(Some(0.041)), (100, true));
-    assert_eq!(point(Some(0.01)), (500, true));
-    assert_eq!(point(Some(0.001)), (500, false));
+    assert_eq!(points(&[]), [(100, None, Fit::Free)]);
+    // Means over the programs: 4% and 0.6%. One entry for each budget.
+    assert_eq!(
+        points(&[0.041, 0.01, 0.001]),
+        [
+            (100, Some(0.041), Fit::Spent),
+            (500, Some(0.01), Fit::Jumps),
+            (500, Some(0.001), Fit::Above)
+        ]
+    );
+}
+
+#[test]
+fn runs_and_numbers_of_samples_are_told_apart() {
+    let mut records = records();
+    for record in &mut records {
+        let again = record.measurements.clone();
+        for m in &mut record.measurements {
+            // A second run of HPS errs by twice as much; TIP errs by more with fewer samples.
+            match m.one_in {
+                Some(_) => m.run = Some(0),
+                None => m.x = Some(1000.0),
+            }
+        }
+        for m in again {
+            let second = Measurement {
+                run: m.one_in.map(|_| 1),
+                x: m.one_in.is_none().then_some(100.0),
+                value: if m.measure == "error_ratio" {
+                    2.0 * m.value
+                } else {
+                    m.value
+                },
+                ..m
+            };
+            record.measurements.push(second);
+        }
+    }
+    let board = &leaderboard::board(&records, &[])[0];
+    let entry = |name| board.entries.iter().find(|e| e.name == name).expect(name);
+    let hps = &entry("hps").by_program["one"].errors["method"];
+    // 10% and 20%: t(0.975, 1) is 12.706, half the difference 5 points.
+    assert!((hps.mean - 0.15).abs() < 1e-12);
+    assert!((hps.half_width().expect("two runs") - 12.706 * 0.05).abs() < 1e-4);
+    let tip = &entry("tip").mean;
+    let by_samples: Vec<(u64, f64)> = (tip.by_samples.iter())
+        .map(|at| (at.samples, at.errors["instruction"].mean))
+        .collect();
+    assert_eq!(by_samples.len(), 2);
+    assert!(by_samples[0].0 == 100 && (by_samples[0].1 - 0.06).abs() < 1e-12);
+    assert!(by_samples[1].0 == 1000 && (by_samples[1].1 - 0.03).abs() < 1e-12);
+    assert_eq!(tip.errors, tip.by_samples[1].errors);
 }
 
 #[test]
@@ -97,16 +147,25 @@ fn the_report_shows_means_and_names_what_failed() {
         failure: Some("it ended with exit code 3".into()),
         ..record(leaderboard::COSTLY, "one", ("hps", None, None), &[])
     });
-    let files = write_leaderboard(folder.path(), &records, None, &info).expect("a report");
+    let files = write_leaderboard(folder.path(), &records, &[], &info).expect("a report");
     let page = fs::read_to_string(&files.html).expect("a page");
-    // Mean of 20% and 40% with its interval: 12.706 times the deviation 14.14 over the root of 2.
-    assert!(page.contains("30.00 ± 127.06"), "the mean of nci");
+    // Mean of 20% and 40%, of which two programs say no interval.
+    assert!(page.contains("30.00 [20.00, 40.00]"), "the mean of nci");
     for text in ["hps leaderboard one", "exit code 3", "&lt;two&gt;", "nci"] {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("<two>"));
     // Front, levels, errors and overheads by program; each as SVG and PNG.
     assert_eq!(files.figures.len(), 8);
-    let none = write_leaderboard(folder.path(), &[], None, &info);
+    // With budgets, curves of cost in place of the front.
+    let curves = write_leaderboard(folder.path(), &records, &[0.05, 0.01], &info);
+    let curves = curves.expect("a report").figures;
+    assert!(
+        curves
+            .iter()
+            .any(|f| f.to_string_lossy().contains("costs-method")),
+        "{curves:?}"
+    );
+    let none = write_leaderboard(folder.path(), &[], &[], &info);
     assert!(matches!(none, Err(PlotError::NoRows)));
 }

@@ -28,6 +28,7 @@ fn run(
         measure: measure.to_string(),
         value,
         interval: None,
+        run: None,
     };
     UnitRecord {
         id: format!("{program} {scheme} {kind:?} {step}"),

@@ -7,6 +7,9 @@
 //! gives no sample.
 //!
 //! Assumed: one tag at a time; a sample that is due while one is in flight is not taken.
+//!
+//! The trace workers of the TIP study tag a whole row of the reorder buffer, the instructions that are dispatched in one
+//! cycle, and let a record stand for all the time since the record before. That is `ibs-row`.
 
 use hps_pipeline::core::Squash;
 
@@ -32,6 +35,14 @@ pub const IBS: Profiler = Profiler {
     records: RECORDS,
     is_stored: false,
     policy: || Box::<DispatchTag>::default(),
+};
+
+/// AMD's IBS as the trace workers of the TIP study count it.
+pub const IBS_ROW: Profiler = Profiler {
+    name: "ibs-row",
+    about: "as ibs, but a row of the reorder buffer, with the time since the record before, as the TIP study counts it",
+    policy: || Box::<RowTag>::default(),
+    ..IBS
 };
 
 /// Blames the first instruction that is dispatched in the cycle of the sample or behind it.
@@ -90,5 +101,57 @@ impl Policy for DispatchTag {
 
     fn finish(&mut self, credits: &mut Credits) {
         credits.lost += u64::from(self.waits.take().is_some());
+    }
+}
+
+/// Blames the instructions that are dispatched together in the cycle of the sample, or in the first one behind it in which any
+/// is, and commit together. A record is worth all samples since the one before that left none.
+#[derive(Clone, Debug, Default)]
+pub struct RowTag {
+    tag: DispatchTag,
+    /// Samples since the last record that left none.
+    without: u64,
+}
+
+hps_isa::save_state! { RowTag { tag, without } }
+
+impl Policy for RowTag {
+    fn name(&self) -> &'static str {
+        "ibs-row"
+    }
+
+    fn has_one_tag(&self) -> bool {
+        true
+    }
+
+    fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool {
+        let before = credits.lost + credits.collided;
+        let waits = self.tag.sample(moment, credits);
+        self.without += credits.lost + credits.collided - before;
+        waits
+    }
+
+    fn resume(&mut self, beat: &Beat<'_>, credits: &mut Credits) -> bool {
+        let Some(since) = self.tag.waits else {
+            return false;
+        };
+        if DispatchTag::lost_in(since, beat.squashes).is_some() {
+            self.tag.waits = None;
+            credits.lost += 1;
+            self.without += 1;
+        } else if let Some(first) = beat.group.iter().position(|c| c.dispatch_cycle >= since) {
+            self.tag.waits = None;
+            let behind = &beat.group[first..];
+            let cycle = behind[0].dispatch_cycle;
+            let row = behind.iter().take_while(|c| c.dispatch_cycle == cycle);
+            let row = behind[..row.count()].iter();
+            let samples = 1 + std::mem::take(&mut self.without);
+            credits.credit_samples(samples, row.map(|c| (key_of(c), c.events)));
+        }
+        self.tag.waits.is_some()
+    }
+
+    fn finish(&mut self, credits: &mut Credits) {
+        self.tag.finish(credits);
     }
 }

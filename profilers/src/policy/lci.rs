@@ -4,7 +4,8 @@
 //! the sampled program counter register of a debug port, reports what committed last. While a load misses, that is
 //! the instruction in front of it. ("Last Committed Instruction" in the TIP study, MICRO 2021.)
 //!
-//! Assumed: of a group that commits in the cycle of the sample, the youngest is the last.
+//! Assumed: of a group that commits in the cycle of the sample, the youngest is the last. The study's own trace workers
+//! take the last commit *before* the cycle instead; that is `lci-before`.
 
 use super::{Moment, Policy};
 use crate::beat::key_of;
@@ -20,6 +21,14 @@ pub const LCI: Profiler = Profiler {
     records: Records::Outside,
     is_stored: false,
     policy: || Box::new(LastCommitted),
+};
+
+/// An external monitor as the study's trace workers count it.
+pub const LCI_BEFORE: Profiler = Profiler {
+    name: "lci-before",
+    about: "as lci, but the last commit before the cycle, as the TIP study counts it",
+    policy: || Box::new(CommittedBefore),
+    ..LCI
 };
 
 /// Blames the last committed instruction.
@@ -45,6 +54,27 @@ impl Policy for LastCommitted {
             (None, Some(past)) => credits.credit(past.key, past.events),
             // Nothing has committed yet.
             (None, None) => credits.lost += 1,
+        }
+        false
+    }
+}
+
+/// Blames the instruction that committed last before the cycle of the sample.
+#[derive(Clone, Debug, Default)]
+pub struct CommittedBefore;
+
+hps_isa::save_state! { CommittedBefore {} }
+
+impl Policy for CommittedBefore {
+    fn name(&self) -> &'static str {
+        "lci-before"
+    }
+
+    fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool {
+        match moment.beat.last {
+            Some(past) => credits.credit(past.key, past.events),
+            // Nothing has committed yet.
+            None => credits.lost += 1,
         }
         false
     }

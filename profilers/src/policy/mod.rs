@@ -17,10 +17,10 @@ pub(crate) mod tip;
 use hps_isa::state::SaveState;
 use hps_pipeline::core::Stretch;
 
-pub use dispatch::DispatchTag;
+pub use dispatch::{DispatchTag, RowTag};
 pub use interrupt::Interrupt;
 pub use lbr::{BranchRecords, Lbr};
-pub use lci::LastCommitted;
+pub use lci::{CommittedBefore, LastCommitted};
 pub use nci::{NextCommitting, NextGroup};
 pub use pebs::Pebs;
 pub use software::Software;

@@ -139,6 +139,16 @@ impl Levels {
         &self.all[level as usize].2
     }
 
+    /// Weights by instruction as a profile over the members of a level.
+    #[must_use]
+    pub fn profile(
+        &self,
+        level: Level,
+        weights: impl Iterator<Item = (Key, u64)>,
+    ) -> Profile<Member> {
+        self.all[level as usize].1.profile(weights)
+    }
+
     /// `1 - overlap` of weights by instruction with the exact profile, at each level: the share of time that goes to
     /// the wrong member.
     pub fn errors(&self, weights: impl Iterator<Item = (Key, u64)> + Clone) -> Vec<(Level, f64)> {

@@ -27,11 +27,14 @@ pub struct LeaderboardArgs {
     /// Only these profilers (--list names them)
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub with: Vec<String>,
-    /// Overhead that is allowed, in percent: each profiler that costs cycles runs at the densest sampling point of the
-    /// paper's grid, or at the shortest of five periods, that stays within it in the mean over programs. Without it
-    /// each runs at 1/100, or takes a sample in 5,000 cycles
-    #[arg(long, value_name = "P%", value_parser = percent)]
-    pub budget: Option<f64>,
+    /// Overheads that are allowed, in percent: for each, every profiler that costs cycles runs at the sampling point that a
+    /// search finds between 90% of it and all of it, in the mean over programs. Without it each runs at 1/100, or takes a
+    /// sample in 5,000 cycles
+    #[arg(long, value_name = "P%,...", value_delimiter = ',', value_parser = percent)]
+    pub budget: Vec<f64>,
+    /// Runs of a profiler at its cost at each sampling point, each with another phase or seed
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub runs: u64,
     /// Machine
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,
@@ -47,15 +50,24 @@ pub struct LeaderboardArgs {
     /// Draw addresses by this seed, as Linux does (may be repeated: each program runs with each seed)
     #[arg(long, value_name = "N")]
     pub address_seed: Vec<u64>,
-    /// Samples that a profiler takes in a run, about; fewer in short runs, since no period is shorter than 97 cycles
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub samples: u64,
+    /// Numbers of samples that a profiler takes in a run, about; fewer in short runs, since no period is shorter than 97
+    /// cycles
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "100,1000,10000", value_parser = clap::value_parser!(u64).range(1..))]
+    pub samples: Vec<u64>,
     /// Phases of the period at which each profiler that only watches does so; intervals come from them
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub phases: u64,
-    /// Also measure what error remains with infinitely many samples: every cycle is sampled
-    #[arg(long)]
+    /// Also measure what error remains with infinitely many samples: every cycle is sampled. It is measured anyway unless
+    /// --no-bias is given
+    #[arg(long, hide = true)]
     pub bias: bool,
+    /// Do not measure what error remains with infinitely many samples, for which every cycle is sampled
+    #[arg(long, conflicts_with = "bias")]
+    pub no_bias: bool,
+    /// The programs of the suite of real programs that are built (`hps programs build`), or those of them that are named, in
+    /// place of those that come with the project; their folder, if not the usual one
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    pub suite: Option<Option<PathBuf>>,
     /// Also compile each program with each profile (clang 14, lld and llvm-profdata), and measure what that gains; for
     /// programs that come with the project, on RISC-V
     #[arg(long)]
@@ -109,7 +121,7 @@ pub enum BoardKind {
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     match number.parse::<f64>() {
-        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
-        _ => Err("write a number of percent, such as 1%".to_string()),
+        Ok(percent) if percent.is_finite() && percent > 0.0 => Ok(percent / 100.0),
+        _ => Err("write a number of percent above 0, such as 1%".to_string()),
     }
 }

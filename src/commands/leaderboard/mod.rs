@@ -26,7 +26,7 @@ use crate::document::{Described, Format};
 use crate::progress;
 
 /// Format of a leaderboard.
-pub const FORMAT: Format = Format::new("hps-leaderboard", 1);
+pub const FORMAT: Format = Format::new("hps-leaderboard", 2);
 
 /// All profilers by accuracy and cost.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -62,12 +62,13 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
         machine: machine.clone(),
         profilers: profilers.clone(),
         kinds: kinds.clone(),
-        samples: args.samples,
+        samples: sorted(&args.samples),
         phases: args.phases,
-        bias: args.bias,
+        bias: !args.no_bias,
         watching: wants(args, BoardKind::Time),
         charged: wants(args, BoardKind::Collected),
-        budget: args.budget,
+        runs: args.runs,
+        budgets: args.budget.clone(),
         compiling: compiling.clone(),
     });
     let boards: Vec<Leaderboard> = boards.collect();
@@ -97,9 +98,9 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
         notes: notes(args),
         machine_text: machine.to_ron(),
     };
-    let files = hps_plots::write_leaderboard(&args.out, &records, args.budget, &info)?;
+    let files = hps_plots::write_leaderboard(&args.out, &records, &args.budget, &info)?;
     args.table.write(&frames::measurements(&records))?;
-    let boards = leaderboard::board(&records, args.budget);
+    let boards = leaderboard::board(&records, &args.budget);
     let file = args.out.join("board.csv");
     let refusal = || {
         format!(
@@ -169,12 +170,18 @@ fn compiling(args: &LeaderboardArgs) -> anyhow::Result<Compiling> {
 
 /// Notes on the numbers, for the reader.
 fn notes(args: &LeaderboardArgs) -> Vec<String> {
-    let mut notes = vec![format!(
-        "Profilers that watch only take about {} samples in a run, at {} phases of a period of at least {} cycles.",
-        args.samples,
-        args.phases,
-        leaderboard::LEAST_PERIOD_CYCLES
-    )];
+    let mut notes = vec![
+        format!(
+            "Profilers that watch only take about {} samples in a run, at {} phases of a period of at least {} cycles.",
+            joined(&sorted(&args.samples), " or "),
+            args.phases,
+            leaderboard::LEAST_PERIOD_CYCLES
+        ),
+        format!(
+            "Profilers at their cost run {} times at each sampling point, each time with another phase or seed.",
+            args.runs
+        ),
+    ];
     if args.core == CoreKind::Instruction {
         notes.push(INSTRUCTION_CORE_NOTE.to_string());
     }
@@ -207,8 +214,11 @@ fn command(args: &LeaderboardArgs) -> String {
     if !args.with.is_empty() {
         words.push(format!("--with {}", args.with.join(",")));
     }
-    if let Some(budget) = args.budget {
-        words.push(format!("--budget {}%", 100.0 * budget));
+    if !args.budget.is_empty() {
+        let budgets: Vec<String> = (args.budget.iter())
+            .map(|budget| format!("{}%", rounded(100.0 * budget)))
+            .collect();
+        words.push(format!("--budget {}", budgets.join(",")));
     }
     words.push(format!("--machine {}", shell_word(&args.machine)));
     if args.core == CoreKind::Instruction {
@@ -219,11 +229,19 @@ fn command(args: &LeaderboardArgs) -> String {
         words.push("--size large".to_string());
     }
     words.push(format!(
-        "--samples {} --phases {}",
-        args.samples, args.phases
+        "--samples {} --phases {} --runs {}",
+        joined(&sorted(&args.samples), ","),
+        args.phases,
+        args.runs
     ));
-    if args.bias {
-        words.push("--bias".to_string());
+    if args.no_bias {
+        words.push("--no-bias".to_string());
+    }
+    if let Some(folder) = &args.suite {
+        let folder = folder
+            .as_ref()
+            .map(|dir| shell_word(&dir.to_string_lossy()));
+        words.push(folder.map_or("--suite".to_string(), |dir| format!("--suite={dir}")));
     }
     if args.compile {
         words.push(format!("--compile --orders {}", args.orders));
@@ -240,6 +258,24 @@ fn command(args: &LeaderboardArgs) -> String {
         words.extend(args.arguments.iter().map(|word| shell_word(word)));
     }
     words.join(" ")
+}
+
+/// Numbers in ascending order, each once.
+fn sorted(numbers: &[u64]) -> Vec<u64> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted
+}
+
+fn joined(numbers: &[u64], between: &str) -> String {
+    let words: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    words.join(between)
+}
+
+/// A percentage as it was written, without what binary fractions add to it.
+fn rounded(percent: f64) -> f64 {
+    (percent * 1e9).round() / 1e9
 }
 
 /// What the command writes as JSON.

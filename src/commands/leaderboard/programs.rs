@@ -8,7 +8,7 @@ use hps_experiments::{InputSize, Program, SweepSpec, load_programs};
 use super::args::LeaderboardArgs;
 use crate::cli::Size;
 use crate::cli::groups::names_and_paths;
-use crate::program::own_programs;
+use crate::program::{own_programs, suite_programs};
 use hps_lab::DEFAULT_ISA;
 
 /// Loads what the options name; the programs of each instruction set by themselves.
@@ -23,7 +23,15 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
     }
     let mut programs = Vec::new();
     let here = Path::new(".");
-    if own.is_empty() || !names.is_empty() {
+    if let Some(folder) = &args.suite {
+        if !own.is_empty() {
+            bail!(
+                "--suite names programs of the suite, and {} is one of your own",
+                own[0]
+            );
+        }
+        programs.extend(suite_programs(&names, folder.as_deref(), &isas, args.size)?);
+    } else if own.is_empty() || !names.is_empty() {
         let spec = SweepSpec {
             programs: names,
             isas,

@@ -1,20 +1,31 @@
 //! A board as text.
 
-use hps_experiments::leaderboard::{Board, Entry, Figures, Form, LEVELS, Mean, in_percent};
+use hps_experiments::leaderboard::{Board, Entry, Figures, Form, Grid, LEVELS, grids, in_percent};
 
 use crate::text::{Align, Table, grouped};
 
 /// The tables of a board: in the mean over programs, and each program by itself if asked for.
 pub fn board(board: &Board, by_program: bool) -> String {
     let (count, over) = match board.programs.len() {
-        1 => ("1 program".to_string(), "phases of the period"),
-        count => (format!("{count} programs"), "programs"),
+        1 => ("1 program".to_string(), "of its phases or runs"),
+        count @ 2..4 => (
+            format!("{count} programs"),
+            "none: in brackets are the programs' values",
+        ),
+        count => (
+            format!("{count} programs"),
+            "by the bootstrap over programs",
+        ),
     };
     let mut text = format!(
-        "{} on {}, {count}: errors (1 - overlap) and overheads in %, mean over {over} ± its 95% interval\n\n",
+        "{} on {}, {count}: errors (1 - overlap) and overheads in %; in parentheses the 95% interval ({over})\n\n",
         board.isa, board.machine
     );
     text += &figures(board, |entry| Some(&entry.mean), true);
+    for grid in grids(board) {
+        text.push('\n');
+        text += &rendered(&grid);
+    }
     if by_program {
         for program in &board.programs {
             text += &format!("\n{program}");
@@ -26,6 +37,17 @@ pub fn board(board: &Board, by_program: bool) -> String {
         }
     }
     text
+}
+
+fn rendered(grid: &Grid) -> String {
+    let mut table = Table::new(&[]);
+    for (at, head) in grid.head.iter().enumerate() {
+        table.column(head, if at == 0 { Align::Left } else { Align::Right });
+    }
+    for row in &grid.rows {
+        table.row(row.clone());
+    }
+    format!("{}\n{}", grid.title, table.render())
 }
 
 /// The profilers that watch only, those that collect the same at their cost, and those that sample in bursts.
@@ -49,14 +71,11 @@ fn figures<'a>(
 }
 
 fn passive_table(entries: &[(&Entry, &Figures)], with_hardware: bool) -> String {
-    let has_bias = entries.iter().any(|(_, f)| !f.biases.is_empty());
     let mut table = Table::new(&[("where cycles go", Align::Left)]);
     for level in LEVELS {
         table.column(level, Align::Right);
     }
-    if has_bias {
-        table.column("∞ samples", Align::Right);
-    }
+    table.column("with events", Align::Right);
     table.column("overhead", Align::Right);
     table.column("samples", Align::Right);
     if with_hardware {
@@ -65,9 +84,7 @@ fn passive_table(entries: &[(&Entry, &Figures)], with_hardware: bool) -> String 
     for (entry, figures) in entries {
         let mut cells = vec![entry.name.clone()];
         cells.extend(LEVELS.map(|level| in_percent(figures.errors.get(level))));
-        if has_bias {
-            cells.push(plain(figures.biases.get("instruction")));
-        }
+        cells.push(in_percent(figures.errors.get("event-stack")));
         cells.push("none charged".to_string());
         cells.push(samples(figures));
         if with_hardware {
@@ -75,24 +92,16 @@ fn passive_table(entries: &[(&Entry, &Figures)], with_hardware: bool) -> String 
         }
         table.row(cells);
     }
-    let mut text = table.render();
-    if has_bias {
-        text += "∞ samples: the error by instruction if every cycle is sampled\n";
-    }
-    for (entry, figures) in entries {
-        if let Some(error) = figures.errors.get("event-stack") {
-            text += &format!(
-                "{}: {} over instructions with their sets of events\n",
-                entry.name,
-                in_percent(Some(error))
-            );
-        }
-    }
-    text
+    table.render() + "with events: error over instructions with their sets of events\n"
 }
 
 fn collected_table(entries: &[(&Entry, &Figures)]) -> String {
-    let mut table = Table::new(&[("at its cost", Align::Left), ("period", Align::Right)]);
+    let has_budget = has_budget(entries);
+    let mut table = Table::new(&[("at its cost", Align::Left)]);
+    if has_budget {
+        table.column("budget", Align::Right);
+    }
+    table.column("period", Align::Right);
     for level in LEVELS {
         table.column(level, Align::Right);
     }
@@ -101,12 +110,10 @@ fn collected_table(entries: &[(&Entry, &Figures)]) -> String {
     }
     table.column("", Align::Left);
     for (entry, figures) in entries {
-        let mut cells = vec![
-            entry.name.clone(),
-            entry
-                .point
-                .map_or_else(String::new, |(_, period)| grouped(period)),
-        ];
+        let mut cells = vec![entry.name.clone()];
+        cells.extend(has_budget.then(|| budget(entry)));
+        let period = entry.point.map(|(_, period)| grouped(period));
+        cells.push(period.unwrap_or_default());
         cells.extend(LEVELS.map(|level| in_percent(figures.errors.get(level))));
         cells.extend([
             in_percent(figures.perturbation.as_ref()),
@@ -122,34 +129,49 @@ fn collected_table(entries: &[(&Entry, &Figures)]) -> String {
     text
 }
 
-/// Remark on a profiler whose cost is above the budget.
+/// Whether points were looked for, so that the budget is worth a column.
+fn has_budget(entries: &[(&Entry, &Figures)]) -> bool {
+    entries.iter().any(|(entry, _)| entry.budget.is_some())
+}
+
+fn budget(entry: &Entry) -> String {
+    let percent = entry.budget.map(|budget| 100.0 * budget);
+    percent.map_or_else(String::new, |percent| format!("{percent:.3}"))
+}
+
+/// Why a profiler does not spend its budget.
 fn remark(entry: &Entry) -> String {
-    match entry.within_budget {
-        true => String::new(),
-        false => "above the budget at every point".to_string(),
-    }
+    entry.fit.reason().to_string()
 }
 
 fn costly_table(entries: &[(&Entry, &Figures)]) -> String {
+    let has_budget = has_budget(entries);
     let mut table = Table::new(&[
         ("profiler in bursts", Align::Left),
         ("profile", Align::Left),
-        ("burst, 1/n", Align::Right),
-        ("sampling error", Align::Right),
-        ("perturbation", Align::Right),
-        ("overhead", Align::Right),
-        ("memory KiB", Align::Right),
-        ("samples", Align::Right),
-        ("", Align::Left),
     ]);
+    if has_budget {
+        table.column("budget", Align::Right);
+    }
+    for head in [
+        "burst, 1/n",
+        "sampling error",
+        "perturbation",
+        "overhead",
+        "memory KiB",
+        "samples",
+    ] {
+        table.column(head, Align::Right);
+    }
+    table.column("", Align::Left);
     for (entry, figures) in entries {
         let (Some(kind), Some((burst, one_in))) = (entry.kind, entry.point) else {
             continue;
         };
         let memory = figures.memory_bytes.map(|m| m.mean / 1024.0);
-        table.row([
-            entry.name.clone(),
-            kind.title().to_string(),
+        let mut cells = vec![entry.name.clone(), kind.title().to_string()];
+        cells.extend(has_budget.then(|| budget(entry)));
+        cells.extend([
             format!("{burst}, 1/{one_in}"),
             in_percent(figures.errors.get(kind.name())),
             in_percent(figures.perturbation.as_ref()),
@@ -158,6 +180,7 @@ fn costly_table(entries: &[(&Entry, &Figures)]) -> String {
             samples(figures),
             remark(entry),
         ]);
+        table.row(cells);
     }
     table.render()
 }
@@ -165,9 +188,4 @@ fn costly_table(entries: &[(&Entry, &Figures)]) -> String {
 fn samples(figures: &Figures) -> String {
     let mean = figures.samples.map(|s| s.mean.round() as u64);
     mean.map_or_else(String::new, grouped)
-}
-
-/// In percent.
-fn plain(mean: Option<&Mean>) -> String {
-    mean.map_or_else(|| "–".to_string(), |m| format!("{:.2}", 100.0 * m.mean))
 }

@@ -6,11 +6,9 @@ use std::path::Path;
 use anyhow::bail;
 use hps_experiments::{InputSize, Program, SweepSpec, load_programs};
 use hps_lab::DEFAULT_ISA;
-use hps_system::image::Isa;
 
 use crate::cli::{ReproduceArgs, Size};
-use crate::commands::programs::workload_size;
-use crate::program::own_programs;
+use crate::program::{own_programs, suite_programs};
 
 /// Refuses options that go with other programs than those that are named.
 pub fn check(args: &ReproduceArgs) -> anyhow::Result<()> {
@@ -60,7 +58,7 @@ fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
         isas.push(DEFAULT_ISA);
     }
     if let Some(folder) = &args.suite {
-        return suite(args, &names, folder.as_deref(), &isas);
+        return suite_programs(&names, folder.as_deref(), &isas, args.size);
     }
     let mut programs = Vec::new();
     for isa in isas {
@@ -74,35 +72,6 @@ fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
             ..SweepSpec::default()
         };
         programs.extend(load_programs(&spec, here)?);
-    }
-    Ok(programs)
-}
-
-/// The programs of the suite that are built, one instruction set behind the other.
-fn suite(
-    args: &ReproduceArgs,
-    names: &[String],
-    folder: Option<&Path>,
-    isas: &[Isa],
-) -> anyhow::Result<Vec<Program>> {
-    let folder = folder.map_or_else(hps_workloads::suite::default_folder, Path::to_path_buf);
-    let size = workload_size(args.size);
-    let built = hps_workloads::suite::built(&folder, size);
-    let wanted = |name: &String| names.is_empty() || names.contains(name);
-    let mut programs = Vec::new();
-    for isa in isas {
-        let of_isa = built
-            .iter()
-            .filter(|b| b.isa == isa.name() && wanted(&b.name));
-        for built in of_isa {
-            programs.push(Program::built(built, size.arg())?);
-        }
-    }
-    if programs.is_empty() {
-        bail!(
-            "{}: none of these programs is built there; `hps programs build` builds them",
-            folder.display()
-        );
     }
     Ok(programs)
 }

@@ -89,7 +89,7 @@ fn frames_of(file: &Path) -> anyhow::Result<Vec<Frame>> {
         }
         AnyStore::Units(store) => {
             let bars = figure7::bars(&store.records);
-            let boards = leaderboard::board(&store.records, None);
+            let boards = leaderboard::board(&store.records, &[]);
             let frames = vec![
                 frames::measurements(&store.records),
                 frames::bars(&bars),

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{PLAIN, STUDY};
-use crate::leaderboard::board::{Mean, mean};
+use crate::leaderboard::board::mean;
+use crate::leaderboard::mean::Mean;
 use crate::measurement::{Measurement, UnitRecord};
 
 /// Worth of each profile to a compiler on one machine.
@@ -50,7 +51,10 @@ impl Figures {
     /// Whether the 95% interval of the gain holds 0.
     #[must_use]
     pub fn is_noise(&self) -> bool {
-        let within = |gain: Mean| gain.half_width.is_none_or(|half| gain.mean.abs() <= half);
+        let within = |gain: Mean| {
+            gain.interval
+                .is_none_or(|(low, high)| low <= 0.0 && high >= 0.0)
+        };
         self.gain.is_none_or(within)
     }
 }
@@ -149,6 +153,7 @@ mod tests {
             measure: measure.to_string(),
             value,
             interval,
+            run: None,
         };
         let mut measurements = vec![one(PLAIN, "cycles", 100.0, Some(1.0))];
         for &(name, gain, half) in gains {

@@ -19,6 +19,7 @@ fn number(program: &str, scheme: &str, setting: &str, measure: &str, value: f64)
         measure: measure.to_string(),
         value,
         interval: None,
+        run: None,
     }
 }
 
