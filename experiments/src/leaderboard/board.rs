@@ -200,7 +200,7 @@ fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budgets: &[f64]) -
             let of_form = |m: &&Measurement| (form_of(m), m.profile) == (form, kind);
             let of_kind: Vec<_> = of_name.iter().copied().filter(of_form).collect();
             let tried = overheads(records, info.name, kind);
-            for (point, budget, fit) in choices(form, &of_kind, &tried, budgets) {
+            for Choice { point, budget, fit } in choices(form, &of_kind, &tried, budgets) {
                 let at_point: Vec<&Measurement> = (of_kind.iter().copied())
                     .filter(|m| point == point_of(m))
                     .collect();
@@ -263,6 +263,13 @@ fn point_of(measurement: &Measurement) -> Option<(u64, u64)> {
     Some((measurement.burst.unwrap_or(1), one_in))
 }
 
+/// A point at which a profiler stands on the board.
+struct Choice {
+    point: Option<(u64, u64)>,
+    budget: Option<f64>,
+    fit: Fit,
+}
+
 /// Bursts and frequencies at which a profiler stands on the board: for each budget the densest within it, or else the sparsest
 /// that was run; without a budget the densest.
 fn choices(
@@ -270,18 +277,25 @@ fn choices(
     measurements: &[&Measurement],
     tried: &[Tried],
     budgets: &[f64],
-) -> Vec<(Option<(u64, u64)>, Option<f64>, Fit)> {
+) -> Vec<Choice> {
     let points = measurements.iter().filter_map(|m| point_of(m));
     let densest = points
         .clone()
         .min_by_key(|&(burst, one_in)| (one_in, burst));
     if budgets.is_empty() || densest.is_none() {
-        return vec![(densest, None, Fit::Free)];
+        return vec![Choice {
+            point: densest,
+            budget: None,
+            fit: Fit::Free,
+        }];
     }
     let of_budget = |&budget: &f64| {
         let (one_in, fit) = search::chosen(&form.points(), tried, budget)?;
-        let point = points.clone().find(|point| point.1 == one_in);
-        Some((point, Some(budget), fit))
+        Some(Choice {
+            point: points.clone().find(|point| point.1 == one_in),
+            budget: Some(budget),
+            fit,
+        })
     };
     budgets.iter().filter_map(of_budget).collect()
 }
