@@ -98,7 +98,13 @@ fn board_chapters(board: &Board, budgets: &[f64]) -> Result<Vec<Chapter>, PlotEr
             figures: vec![(name("levels"), levels(board, &passive)?)],
             ..Chapter::default()
         });
-        chapters.extend(few_samples(board, &passive, (&on, &name, &id))?);
+        if let Some(mut chapter) = few_samples(board, &passive, &on)? {
+            chapter.id = id("samples");
+            for figure in &mut chapter.figures {
+                figure.0 = name(&figure.0);
+            }
+            chapters.push(chapter);
+        }
     }
     let mut by_program = Chapter {
         id: id("programs"),
@@ -123,18 +129,13 @@ fn board_chapters(board: &Board, budgets: &[f64]) -> Result<Vec<Chapter>, PlotEr
 }
 
 /// Errors and decisions by the number of samples.
-fn few_samples(
-    board: &Board,
-    passive: &[&Entry],
-    (on, name, id): (&str, &dyn Fn(&str) -> String, &dyn Fn(&str) -> String),
-) -> Result<Option<Chapter>, PlotError> {
+fn few_samples(board: &Board, passive: &[&Entry], on: &str) -> Result<Option<Chapter>, PlotError> {
     let mut figures = curves::samples(board)?;
     figures.extend(curves::decisions(board, passive)?.map(|f| ("decisions".to_string(), f)));
     if figures.is_empty() {
         return Ok(None);
     }
     Ok(Some(Chapter {
-        id: id("samples"),
         title: format!("How many samples are enough: {on}"),
         text: vec![
             "Two things make a profile wrong. Too few samples do, and more of them help: their error falls with the square \
@@ -143,7 +144,7 @@ fn few_samples(
              blame would err by, which ends at its bias."
                 .to_string(),
         ],
-        figures: figures.into_iter().map(|(id, figure)| (name(&id), figure)).collect(),
+        figures,
         ..Chapter::default()
     }))
 }
