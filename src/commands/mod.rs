@@ -13,7 +13,7 @@ mod machine;
 mod manual;
 mod preloadable;
 mod profile;
-mod programs;
+pub mod programs;
 mod reproduce;
 mod results;
 mod root;
