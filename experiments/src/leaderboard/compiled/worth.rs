@@ -194,6 +194,6 @@ mod tests {
         assert!((tip.mean.gain.expect("gain").mean - 0.02).abs() < 1e-12);
         assert!(tip.by_program["a"].is_noise() && !tip.by_program["b"].is_noise());
         assert_eq!(worth.plain_cycles["a"].mean, 100.0);
-        assert_eq!(worth.plain_cycles["a"].half_width, Some(1.0));
+        assert_eq!(worth.plain_cycles["a"].half_width(), Some(1.0));
     }
 }
