@@ -3,7 +3,7 @@
 //! the command says when something is missing.
 //!
 //! `hps programs build` checks all programs and the large runs too. Left out here for the time that
-//! they take to build: `arachne-pnr` and `sqlite`.
+//! they take to build: `arachne-pnr` and `sqlite`, and by day `btree`, `graph-walk` and `sparse-solve`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,11 +37,15 @@ macro_rules! programs {
 programs! {
     awk "awk"
     box2d "box2d"
+    btree "btree"
     bzip2 "bzip2"
+    graph_walk "graph-walk"
     gzip "gzip"
+    hash_join "hash-join"
     lemon "lemon"
     lua "lua"
     phalanx "phalanx"
+    sparse_solve "sparse-solve"
     tcc "tcc"
     tinyscheme "tinyscheme"
     tree_sitter "tree-sitter"
@@ -74,7 +78,8 @@ pub fn executable(name: &str, isa: Isa) -> PathBuf {
     path.clone()
 }
 
-/// Whether a program is built by day: for both instruction sets if other tests run it too, else for one of both in turn.
+/// Whether a program is built by day: for both instruction sets if other tests run it too or it is quickly built, not at
+/// all if it takes long, else for one of both in turn.
 fn is_built(name: &str, isa: Isa) -> bool {
     let others = [
         "awk",
@@ -85,8 +90,11 @@ fn is_built(name: &str, isa: Isa) -> bool {
         "tinyscheme",
         "tree-sitter",
     ];
+    let long = ["btree", "graph-walk", "sparse-solve"];
     let other = others.iter().position(|other| *other == name);
-    is_night() || other.is_none_or(|at| Isa::ALL[at % Isa::ALL.len()] == isa)
+    let by_day =
+        || !long.contains(&name) && other.is_none_or(|at| Isa::ALL[at % Isa::ALL.len()] == isa);
+    is_night() || by_day()
 }
 
 fn small_run(name: &str, isa: Isa) {

@@ -133,7 +133,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "FILE", requires = "program")]
     pub stdin: Option<PathBuf>,
     /// The real programs that `hps programs build` built, instead; in this folder if it was another
-    /// than the usual one
+    /// than the usual one. Programs that stand for none of SPECint2000's only if --program names them
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     pub suite: Option<Option<PathBuf>>,
     /// Input size of the programs that come with the project, and of the suite

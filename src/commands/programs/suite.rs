@@ -20,7 +20,7 @@ use crate::text::{Align, Table};
 struct Listed {
     /// Name of the program.
     name: &'static str,
-    /// The SPECint2000 program that it stands for.
+    /// The SPECint2000 program that it stands for; empty if there is none.
     stands_for: &'static str,
     /// Description in one line.
     description: &'static str,
@@ -108,7 +108,11 @@ pub fn table(args: &ProgramsArgs) -> anyhow::Result<String> {
             true => "-".to_string(),
             false => isas.join(", "),
         };
-        table.row([p.name, p.stands_for, &isas, p.description].map(str::to_string));
+        let stands_for = match p.stands_for {
+            "" => "-",
+            some => some,
+        };
+        table.row([p.name, stands_for, &isas, p.description].map(str::to_string));
     }
     Ok(table.render()
         + &format!(

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::bail;
 use hps_experiments::{InputSize, Program, SweepSpec, load_programs};
 use hps_lab::DEFAULT_ISA;
+use hps_workloads::suite::{self, SuiteError};
 
 use crate::cli::{ReproduceArgs, Size};
 use crate::program::{own_programs, suite_programs};
@@ -58,6 +59,7 @@ fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
         isas.push(DEFAULT_ISA);
     }
     if let Some(folder) = &args.suite {
+        let names = evaluated(names)?;
         return suite_programs(&names, folder.as_deref(), &isas, args.size);
     }
     let mut programs = Vec::new();
@@ -74,4 +76,39 @@ fn named(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
         programs.extend(load_programs(&spec, here)?);
     }
     Ok(programs)
+}
+
+/// The names, or without any those of the programs of the suite that stand for SPECint2000's.
+fn evaluated(names: Vec<String>) -> Result<Vec<String>, SuiteError> {
+    if !names.is_empty() {
+        return Ok(names);
+    }
+    let specs = suite::all()?.iter().filter(|p| !p.stands_for.is_empty());
+    Ok(specs.map(|p| p.name.clone()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evaluations_have_the_programs_that_stand_for_specs_unless_others_are_named() {
+        let specs = [
+            "bzip2",
+            "gzip",
+            "phalanx",
+            "box2d",
+            "lua",
+            "awk",
+            "tinyscheme",
+            "tcc",
+            "lemon",
+            "tree-sitter",
+            "arachne-pnr",
+            "sqlite",
+        ];
+        assert_eq!(evaluated(Vec::new()).expect("the manifest"), specs);
+        let named = vec!["hash-join".to_string()];
+        assert_eq!(evaluated(named.clone()).expect("the manifest"), named);
+    }
 }

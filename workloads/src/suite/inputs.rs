@@ -14,9 +14,13 @@ macro_rules! drivers {
 
 drivers! {
     "box2d.cpp"
+    "btree.cpp"
     "clock.c"
+    "graph-walk.cpp"
+    "hash-join.c"
     "lemon.cpp"
     "report.awk"
+    "sparse-solve.c"
     "sqlite.c"
     "tasks.lua"
     "tasks.scm"

@@ -13,7 +13,9 @@ use crate::Size;
 pub struct SuiteProgram {
     /// The name, also `argv[0]` of a run.
     pub name: String,
-    /// The SPECint2000 programs whose field it covers.
+    /// The SPECint2000 programs whose field it covers; empty if there is none, and evaluations over
+    /// the suite leave the program out unless it is named.
+    #[serde(default)]
     pub stands_for: String,
     /// Description of a run, in one sentence.
     pub description: String,
@@ -32,7 +34,8 @@ pub struct SuiteProgram {
     pub tools: Vec<Tool>,
     /// The build, as lines for `sh -eu`; `workloads/README.md` lists the variables that it finds.
     pub build: String,
-    /// The small run: 5 to 15 million instructions where the program can do anything in so few.
+    /// The small run: 5 to 15 million instructions where the program can do anything in so few, and up
+    /// to 40 million where its data must not fit into caches.
     pub small: Run,
     /// The large run: 50 million instructions and more.
     pub large: Run,

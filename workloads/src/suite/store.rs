@@ -24,7 +24,7 @@ const LAYOUT: u32 = 1;
 pub struct Built {
     /// The program's name, also `argv[0]`.
     pub name: String,
-    /// The SPECint2000 programs whose field it covers.
+    /// The SPECint2000 programs whose field it covers; empty if there is none.
     pub stands_for: String,
     /// The instruction set, one of [`crate::ISAS`].
     pub isa: &'static str,
