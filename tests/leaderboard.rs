@@ -222,7 +222,8 @@ fn decisions_are_right_with_enough_samples() {
         assert!(errors.is_sorted_by(|a, b| a >= b), "{errors:?}");
         let bias = entry["mean"]["biases"]["instruction"]["mean"].as_f64();
         let last = errors.last().expect("draws") - bias.expect("a bias");
-        assert!((0.0..0.002).contains(&last), "{entry}");
+        // But for what sums of many numbers round.
+        assert!((-1e-9..0.002).contains(&last), "{}", entry["name"]);
     }
     let groups = board["groups"].as_object().expect("groups");
     assert_eq!(groups.len(), 2);

@@ -80,7 +80,8 @@ impl Contender {
             [] => vec![self.form.usual_point()],
             _ => {
                 let tried = overheads(records, self.name, self.kind);
-                let next = |&budget| search::next(&points, self.form.usual_point(), &tried, budget);
+                let known = (&*tried, search::MOST * budgets.len());
+                let next = |&budget| search::next(&points, self.form.usual_point(), known, budget);
                 budgets.iter().filter_map(next).collect()
             }
         };

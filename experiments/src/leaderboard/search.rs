@@ -13,8 +13,8 @@ use serde::Serialize;
 const LEAST: f64 = 0.9;
 /// The part of a budget that the search aims at.
 const AIM: f64 = 0.96;
-/// Points that are tried for one budget.
-const MOST: usize = 10;
+/// Points that are tried for each budget.
+pub(super) const MOST: usize = 10;
 /// Greatest step towards denser or sparser points, as a factor.
 const STEP: f64 = 64.0;
 
@@ -81,18 +81,18 @@ pub(super) fn chosen(
     Some((most.0, fit))
 }
 
-/// The point to try next for a budget; `None` if the search is over.
+/// The point to try next for a budget; `None` if the search is over, at the latest when `most` points were tried.
 pub(super) fn next(
     points: &RangeInclusive<u64>,
     first: u64,
-    tried: &[Tried],
+    (tried, most): (&[Tried], usize),
     budget: f64,
 ) -> Option<u64> {
     if tried.is_empty() {
         return Some(first.clamp(*points.start(), *points.end()));
     }
     let (_, fit) = chosen(points, tried, budget)?;
-    if matches!(fit, Fit::Spent | Fit::Densest) || tried.len() >= MOST {
+    if matches!(fit, Fit::Spent | Fit::Densest) || tried.len() >= most {
         return None;
     }
     let within = tried.iter().filter(|t| t.1 <= budget);
@@ -102,19 +102,17 @@ pub(super) fn next(
     let dear = above.max_by_key(|t| t.0).copied();
     let wanted = match (dear, cheap) {
         (Some(dear), Some(cheap)) => between(dear, cheap, budget, tried.len())?,
-        (None, Some((point, overhead))) => {
-            let factor = AIM * budget / overhead.max(f64::MIN_POSITIVE);
-            point as f64 / factor.clamp(1.1, STEP)
+        (None, Some(cheap)) => {
+            let beside = tried.iter().filter(|t| t.0 > cheap.0);
+            let wanted = beyond(cheap, beside.min_by_key(|t| t.0).copied(), budget);
+            let point = cheap.0 as f64;
+            (wanted.unwrap_or(0.0)).clamp(point / STEP, point / 1.1)
         }
-        (Some((point, overhead)), None) => {
-            // What the rate adds to, such as checks that are always there, is known from a second point.
-            let other = tried.iter().filter(|t| t.0 < point).max_by_key(|t| t.0);
-            let (floor, slope) = match other {
-                Some(&other) => line(other, (point, overhead)),
-                None => (0.0, overhead * point as f64),
-            };
-            let wanted = slope / (AIM * budget - floor).max(f64::MIN_POSITIVE);
-            wanted.clamp(1.1 * point as f64, STEP * point as f64)
+        (Some(dear), None) => {
+            let beside = tried.iter().filter(|t| t.0 < dear.0);
+            let wanted = beyond(dear, beside.max_by_key(|t| t.0).copied(), budget);
+            let point = dear.0 as f64;
+            (wanted.unwrap_or(f64::MAX)).clamp(1.1 * point, STEP * point)
         }
         (None, None) => return None,
     };
@@ -127,6 +125,18 @@ fn line(a: Tried, b: Tried) -> (f64, f64) {
     let (rate_a, rate_b) = (1.0 / a.0 as f64, 1.0 / b.0 as f64);
     let slope = (a.1 - b.1) / (rate_a - rate_b);
     (a.1 - slope * rate_a, slope)
+}
+
+/// The point where a line through the outermost point and the one beside it meets the budget: what is there without samples,
+/// such as checks, is known from two. `None` if the line never does.
+fn beyond(outermost: Tried, beside: Option<Tried>, budget: f64) -> Option<f64> {
+    let (point, overhead) = outermost;
+    let (floor, slope) = match beside {
+        Some(beside) => line(beside, outermost),
+        None => (0.0, overhead * point as f64),
+    };
+    let left = AIM * budget - floor;
+    (slope > 0.0 && left > 0.0).then(|| slope / left)
 }
 
 /// A point between a neighbour that costs too much and one that costs too little; `None` if there is none.
@@ -154,7 +164,7 @@ mod tests {
     /// Searches a curve of overheads; gives what was tried and the choice.
     fn search(first: u64, budget: f64, curve: impl Fn(u64) -> f64) -> (Vec<Tried>, u64, Fit) {
         let mut tried = Vec::new();
-        while let Some(point) = next(&POINTS, first, &tried, budget) {
+        while let Some(point) = next(&POINTS, first, (&tried, MOST), budget) {
             assert!(POINTS.contains(&point), "{point}");
             assert!(tried.iter().all(|t: &Tried| t.0 != point), "{point} again");
             tried.push((point, curve(point)));
@@ -203,7 +213,7 @@ mod tests {
         // Caches make a sparser point dearer, and some cost less than nothing.
         let (tried, _, _) = search(100, 0.01, |n| 0.02 + 0.015 * (n as f64).ln().sin());
         assert!(tried.len() <= MOST);
-        let (tried, _, fit) = search(100, 0.01, |n| -0.001 + 0.5 / (n as f64 + 40.0));
+        let (tried, _, fit) = search(100, 0.01, |n| -0.001 + 0.3 / (n as f64 + 40.0));
         assert!(
             tried.len() <= MOST && fit == Fit::Densest,
             "{tried:?} {fit:?}"
