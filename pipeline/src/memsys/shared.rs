@@ -397,7 +397,8 @@ impl SharedMemory {
                 }
             }
         };
-        let start = start.max(free);
+        // Entries of a write buffer may have begun before now.
+        let start = if free > now { start.max(free) } else { start };
         let bytes = 1 << self.line_shift;
         let known = start + self.miss_cycles;
         let past = self.past(now);
