@@ -2,7 +2,7 @@
 //! the share of stalls whose causes are among the named ones.
 
 use hps_isa::inst::OpClass;
-use hps_system::cfg::EdgeKind;
+use hps_system::cfg::{Cfg, EdgeKind};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::directions::shares;
@@ -200,7 +200,7 @@ impl Accuracy {
             self.explain(row, &truth_row, period);
         }
         for (at, edge) in procedure.cfg.edges.iter().enumerate() {
-            if let Some(executions) = edge_executions(procedure, at, truth) {
+            if let Some(executions) = edge_executions(&procedure.cfg, at, truth) {
                 let estimate = procedure
                     .edge(at)
                     .map(|e| (e.frequency * period, e.confidence));
@@ -217,14 +217,14 @@ impl Accuracy {
         let cfg = &procedure.cfg;
         for (at, edge) in cfg.edges.iter().enumerate() {
             if edge.from < cfg.blocks.len() && cfg.out_of(edge.from).len() > 1 {
-                let executions = edge_executions(procedure, at, truth).unwrap_or(0);
+                let executions = edge_executions(cfg, at, truth).unwrap_or(0);
                 self.directions.executions += executions as f64;
             }
         }
         for share in shares(cfg, counts) {
             let last = cfg.block_insts(cfg.edges[share.edge].from).last();
             let all = last.map_or(0, |last| truth.executions(last.pc));
-            let Some(executions @ 1..) = edge_executions(procedure, share.edge, truth) else {
+            let Some(executions @ 1..) = edge_executions(cfg, share.edge, truth) else {
                 continue;
             };
             let executions = executions as f64;
@@ -308,8 +308,7 @@ pub fn dynamic_stalls(
 
 /// How often control followed an edge inside a procedure; none for edges out of it or into it.
 #[must_use]
-pub fn edge_executions(procedure: &Procedure, edge: usize, truth: &Truth) -> Option<u64> {
-    let cfg = &procedure.cfg;
+pub fn edge_executions(cfg: &Cfg, edge: usize, truth: &Truth) -> Option<u64> {
     let edge = cfg.edges[edge];
     if edge.from >= cfg.blocks.len() || edge.to >= cfg.blocks.len() {
         return None;

@@ -47,3 +47,25 @@ pub const CONFIGURATIONS: [(f64, f64); 3] = [(2.0, 0.8), (2.8, 0.9), (3.0, 0.7)]
 
 /// Share of the cost, in percent, that six ways, swapping to the front and inserting in front would save (section 5.4).
 pub const TABLE_SAVINGS: (f64, f64) = (10.0, 20.0);
+
+/// Percent of the samples of x11perf in its first procedure, and in its first five (figure 1).
+pub const X11PERF_PROCEDURES: [f64; 2] = [33.87, 33.87 + 8.49 + 5.01 + 4.45 + 4.03];
+
+/// The widest range of a procedure's samples over eight runs of wave5, in percent of their sum (figure 3).
+pub const WAVE5_RANGE: f64 = 11.32;
+
+/// Percent of the cycles of `smooth_` of wave5 that are execution, and static stalls (figure 4).
+pub const SMOOTH_EXECUTION_AND_STATIC: [f64; 2] = [51.2, 4.8];
+
+/// Unexplained gain of `smooth_` of wave5, in percent of its cycles (figure 4).
+pub const SMOOTH_GAIN: f64 = -4.3;
+
+/// Cycles an instruction of the copy loop (figure 2).
+pub const COPY_LOOP_CPI: f64 = 10.77;
+
+/// Cycles at the head of the issue queue of `stq t4` and `stq t6` of the copy loop (figure 2).
+pub const COPY_LOOP_STALLS: [f64; 2] = [18.0, 114.5];
+
+/// Cycles at the head of the issue queue of all other instructions of the copy loop: those of figure 2's 140 that are not
+/// at the two stores.
+pub const COPY_LOOP_OTHERS: f64 = 7.5;

@@ -5,4 +5,6 @@ mod common;
 
 mod graphs;
 mod hand_made;
+mod random_graphs;
+mod second;
 mod whole_programs;

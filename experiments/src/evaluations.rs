@@ -128,34 +128,30 @@ pub const EVALUATIONS: &[Evaluation] = &[
         name: Some("dcpi-1997"),
         paper: "Anderson and others, Continuous Profiling: Where Have All the Cycles Gone?, SOSP 1997",
         parts: &[
-            part(
-                "Figure 1",
-                "procedures by samples (dcpiprof)",
-                NotCovered("`hps dcpi report` prints it for any program; X11 is not run"),
-            ),
+            part("Figure 1", "procedures by samples (dcpiprof)", Judged),
             part(
                 "Figure 2",
                 "the copy loop, its stalls and their culprits (dcpicalc)",
-                NotCovered(
-                    "the loop runs in tests; its stalls stand elsewhere, since the 21164's board cache and write buffer are not all modelled",
-                ),
+                Judged,
             ),
-            part(
-                "Figure 3",
-                "variation between runs (dcpistats)",
-                NotCovered("`hps dcpi report --as stats` prints it; wave5 is not run"),
-            ),
+            part("Figure 3", "variation between runs (dcpistats)", Judged),
             part(
                 "Figure 4",
-                "stalls of a procedure by cause",
-                NotCovered("`hps dcpi report --as calc` prints it; wave5 is not run"),
+                "stalls by cause, static stalls, execution",
+                Judged,
             ),
             part(
                 "Figure 5",
                 "the data that the system collects and keeps",
                 PICTURE,
             ),
-            part("Figure 6", "run times in four configurations", NO_STUDY),
+            part(
+                "Figure 6",
+                "run times in four configurations, several runs of each",
+                NotCovered(
+                    "runs of the lab repeat to the cycle; table 3 has the slowdown of three configurations",
+                ),
+            ),
             part(
                 "Figure 7",
                 "samples and the estimate for the copy loop",
@@ -180,7 +176,13 @@ pub const EVALUATIONS: &[Evaluation] = &[
                 "costs of the handler and of the hash table",
                 Judged,
             ),
-            part("Table 5", "memory and disk of the daemon", NO_STUDY),
+            part(
+                "Table 5",
+                "memory and disk of the daemon",
+                NotCovered(
+                    "the daemon has no memory of the simulated machine, and its disk grows with hours of use",
+                ),
+            ),
             part("section 5.4", "other shapes of the hash table", Judged),
             part("section 6.2", "one run and eighty", Judged),
             part("section 6.3", "stalls without a cause", Judged),

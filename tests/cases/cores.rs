@@ -4,12 +4,13 @@ use super::build::{Isa, build, prints};
 use super::support::Hps;
 
 /// Presets, and whether they have an instruction-driven core.
-const PRESETS: [(&str, bool); 6] = [
+const PRESETS: [(&str, bool); 7] = [
     ("hps-4wide", true),
     ("simplescalar-4wide", true),
     ("tiny-2wide", true),
     ("wide-8", true),
     ("ev5", false),
+    ("alphastation-500", false),
     ("ev6", true),
 ];
 

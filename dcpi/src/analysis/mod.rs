@@ -7,6 +7,7 @@
 //! | `minimums` | minimum head times behind each block that leads to another |
 //! | `directions` | estimates that agree with the shares of edges in edge samples |
 //! | `flow` | the estimates of least variance, by flow constraints |
+//! | `precise` | frequencies with intervals from samples of retired instructions, on any machine |
 //! | `procedure` | a procedure by instruction: all of it put together |
 //! | `costs` | how long at most what may delay an instruction takes on a machine |
 //! | `definitions` | who may have written what an instruction reads |
@@ -21,6 +22,7 @@ pub mod equivalence;
 pub mod flow;
 pub mod frequency;
 mod minimums;
+pub mod precise;
 mod procedure;
 mod summary;
 

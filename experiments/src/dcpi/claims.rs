@@ -7,7 +7,7 @@ use hps_profilers::views::Level;
 use super::data::{icache, machines, mean, mean_of, setting_of};
 use super::edge_samples;
 use super::order::{BESIDE, HEAD, error_measure};
-use super::{MAIN_PERIOD, PERIODS};
+use super::{MAIN_PERIOD, PERIODS, figures, main_setting};
 use crate::claims::band::{Band, Unit};
 use crate::claims::rule::{Condition, all, falls, is_in};
 use crate::claims::statement::{
@@ -30,10 +30,11 @@ pub fn claims(table: &Table<'_>, isa: &str) -> Vec<Claim> {
 }
 
 fn statements(table: &Table<'_>) -> Vec<Statement> {
-    let mut all = vec![copy_loop()];
+    let mut all = vec![copy_loop(), super::copy::statement(table)];
     all.extend(frequencies(table));
     all.extend([
         confidence(table),
+        super::calibration::statement(table),
         edges(table),
         runs(table),
         more_samples(table),
@@ -49,6 +50,9 @@ fn statements(table: &Table<'_>) -> Vec<Statement> {
         random(table),
         order(table),
         head(table),
+    ]);
+    all.extend(super::precise::statements(table));
+    all.extend([
         overhead(table),
         configurations(table),
         edge_samples::cost(table),
@@ -57,12 +61,9 @@ fn statements(table: &Table<'_>) -> Vec<Statement> {
         savings(table),
         conserved(table),
     ]);
+    all.extend(figures::statements(table));
     all.extend(not_covered());
     all
-}
-
-fn main_setting() -> String {
-    format!("period={MAIN_PERIOD}")
 }
 
 fn copy_loop() -> Statement {
@@ -297,7 +298,11 @@ fn ranges(table: &Table<'_>) -> Statement {
 }
 
 /// A number of each machine on which the analysis was tried, in percent, the machine in order first.
-fn by_machine<'a>(table: &Table<'a>, measure: &str, factor: f64) -> Option<Vec<(&'a str, f64)>> {
+pub(super) fn by_machine<'a>(
+    table: &Table<'a>,
+    measure: &str,
+    factor: f64,
+) -> Option<Vec<(&'a str, f64)>> {
     let of = |machine: &'a str| {
         let mean = mean(table, &setting_of(machine), measure)?;
         Some((machine, factor * mean))
@@ -306,7 +311,7 @@ fn by_machine<'a>(table: &Table<'a>, measure: &str, factor: f64) -> Option<Vec<(
     (all.len() > 1).then_some(all)
 }
 
-fn listed(all: &[(&str, f64)]) -> String {
+pub(super) fn listed(all: &[(&str, f64)]) -> String {
     let each = all
         .iter()
         .map(|(machine, value)| format!("{machine} {value:.1}%"));
@@ -538,13 +543,8 @@ fn conserved(table: &Table<'_>) -> Statement {
 }
 
 /// Numbers that the paper reports and no study here measures.
-fn not_covered() -> [Statement; 3] {
+fn not_covered() -> [Statement; 2] {
     [
-        (
-            Section::Accuracy,
-            "best-case and actual cycles an instruction of the copy loop, and its culprits",
-            "0.62 and 10.77 (figure 2)",
-        ),
         (
             Section::Cost,
             "aggregate samples a second, memory and disk space of the daemon",

@@ -22,12 +22,11 @@ pub fn bucket_name(at: usize) -> String {
     }
 }
 
-/// The programs, in the order of their names.
+/// The programs of the evaluation, in the order of their names: those that were sampled, without the copy loop.
 #[must_use]
 pub fn programs<'a>(table: &Table<'a>) -> Vec<&'a str> {
-    let mut all = table.all_programs();
-    all.sort_unstable();
-    all
+    let sampled = by_program(table, &super::main_setting(), "samples");
+    sampled.into_keys().collect()
 }
 
 /// The machines on which the analysis was tried, in the order in which that was measured.
@@ -59,7 +58,7 @@ pub fn mean(table: &Table<'_>, setting: &str, measure: &str) -> Option<f64> {
 pub fn histogram(table: &Table<'_>, setting: &str, name: &str) -> [f64; 20] {
     let measure = format!("{name}_bucket_percent");
     let mut buckets = [0.0; 20];
-    let programs = table.all_programs().len().max(1) as f64;
+    let programs = programs(table).len().max(1) as f64;
     for m in table.select(Cells::of(&measure).setting(setting)) {
         let at = m.x.map_or(0, |x| x as usize).min(19);
         buckets[at] += m.value / programs;

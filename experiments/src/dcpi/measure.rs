@@ -12,8 +12,10 @@ use hps_pipeline::pmu::{CounterConfig, Event as Counted, Turns};
 use hps_productions::TableOptions;
 use hps_system::cfg::Code;
 
+use super::figures;
 use super::{
-    CONFIDENCES, FOLLOWS, MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD, blame_setting, follow_setting,
+    CONFIDENCES, FOLLOWS, MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD, SPARSE, SPARSE_SETS,
+    blame_setting, follow_setting,
 };
 use crate::measurement::Measurement;
 
@@ -57,6 +59,7 @@ fn plans() -> Vec<Plan> {
     // The trace of the published period is that of the hash table.
     plans.push(cycles(Range::fixed(MAIN_PERIOD), 0));
     plans.extend(FOLLOWS.map(following));
+    plans.extend(sparse());
     let events = Event::ALL.into_iter().filter(|e| *e != Event::Cycles);
     plans.extend(events.map(|event| Plan {
         event,
@@ -67,6 +70,13 @@ fn plans() -> Vec<Plan> {
     }));
     plans.extend((0..RUNS).map(|run| cycles(around(RUNS_PERIOD), 1_000_000 + run)));
     plans
+}
+
+/// Further counters of the long periods, with seeds of their own.
+fn sparse() -> impl Iterator<Item = Plan> {
+    let sets = |period: u64| (1..SPARSE_SETS).map(move |set| (period, set));
+    let seeded = |(period, set)| cycles(around(period), 2_000_000 + SPARSE_SETS * period + set);
+    SPARSE.into_iter().flat_map(sets).map(seeded)
 }
 
 /// Runs a program to its end under an observer, which is given back.
@@ -94,6 +104,7 @@ pub(super) fn estimates(
     let (periods, rest) = sampled.split_at(PERIODS.len());
     let (fixed, rest) = rest.split_at(1);
     let (followed, rest) = rest.split_at(FOLLOWS.len());
+    let (sparse, rest) = rest.split_at(sparse().count());
     let events: Vec<(Event, Counts)> = rest
         .iter()
         .filter(|(plan, _)| plan.event != Event::Cycles)
@@ -121,6 +132,11 @@ pub(super) fn estimates(
         let setting = format!("period={period}");
         let is_main = period == MAIN_PERIOD;
         all.extend(study.accuracy(&with(counts), &setting, Some(period), is_main)?);
+        let more = sparse
+            .iter()
+            .filter(|(other, _)| other.period == plan.period);
+        let sets = std::iter::once(counts).chain(more.map(|(_, counts)| counts));
+        all.extend(study.calibration(&setting, sets));
         if is_main {
             let mut alone = Samples::default();
             alone.events.insert(Event::Cycles, counts.clone());
@@ -133,6 +149,8 @@ pub(super) fn estimates(
         all.extend(study.accuracy(&with(counts), &setting, None, false)?);
     }
     all.extend(study.accuracy(&with(runs[0]), "runs=1", Some(1), false)?);
+    let listed = figures::variation(program, &runs).into_iter();
+    all.extend(listed.map(|(measure, value)| study.measurement("runs=1", Some(1), measure, value)));
     let mut sum = Counts::new(runs[0].period);
     for counts in &runs {
         sum.add(counts);
@@ -235,9 +253,14 @@ impl Study<'_> {
             ]);
         }
         if is_main {
+            let listings = [
+                figures::procedures(self.program, samples),
+                figures::cycles(&procedures),
+            ];
+            let listed = listings.into_iter().flatten();
+            all.extend(listed.map(|(measure, value)| m(measure, value)));
             all.extend(self.icache(setting, samples, &procedures));
             all.extend(self.blame(samples, &accuracy));
-            all.extend(self.calibration(setting, &accuracy.frequencies));
         }
         Ok(all)
     }
@@ -267,8 +290,23 @@ impl Study<'_> {
         all.collect()
     }
 
-    /// Of the samples of each confidence, their share of all and that within 10% of the truth.
-    fn calibration(&self, setting: &str, histogram: &Histogram) -> Vec<Measurement> {
+    /// Of the samples of each confidence in sets of samples, their share of all and that within 10% of the truth.
+    fn calibration<'c>(
+        &self,
+        setting: &str,
+        sets: impl Iterator<Item = &'c Counts>,
+    ) -> Vec<Measurement> {
+        let code = Code::new(&self.program.image);
+        let analyst = Analyst::as_if_in_order(&code, &self.machine.config);
+        let mut accuracy = Accuracy::default();
+        for counts in sets {
+            let mut samples = Samples::default();
+            samples.events.insert(Event::Cycles, counts.clone());
+            for function in code.functions() {
+                accuracy.add(&analyst.procedure(function, &samples), &samples, self.truth);
+            }
+        }
+        let histogram = accuracy.frequencies;
         let total = histogram.total().max(f64::MIN_POSITIVE);
         let all = CONFIDENCES.iter().zip(histogram.calibration);
         let all = all.filter(|(_, [weight, _])| *weight > 0.0);

@@ -5,11 +5,15 @@
 //! serves every period, every seed and the truth. A run of its own under interrupts and a handler in guest code says
 //! what sampling costs.
 
+mod calibration;
 mod claims;
+pub mod copy;
 pub mod data;
 mod edge_samples;
+mod figures;
 mod measure;
 pub mod order;
+pub mod precise;
 
 use hps_dcpi::collect::Follow;
 use hps_dcpi::collect::truth::Spent;
@@ -26,6 +30,12 @@ use crate::store::StoreError;
 
 /// Mean periods at which cycles are sampled. The second one is that of the main results.
 pub const PERIODS: [u64; 5] = [16, 64, 256, 1024, 4096];
+
+/// The periods at which one set of samples is too few to say how often estimates of high confidence are right.
+const SPARSE: [u64; 2] = [1024, 4096];
+
+/// Sets of samples at each of these periods.
+const SPARSE_SETS: u64 = 8;
 
 /// The mean period of the main results.
 pub const MAIN_PERIOD: u64 = 64;
@@ -55,6 +65,11 @@ pub fn blame_setting(cause: Spent) -> String {
 /// The mean period at which one run is compared with eighty: a multiple of their number.
 pub const RUNS_PERIOD: u64 = 1040;
 
+/// The setting of the main results.
+fn main_setting() -> String {
+    format!("period={MAIN_PERIOD}")
+}
+
 /// How many runs are put together.
 pub const RUNS: u64 = 80;
 
@@ -67,6 +82,8 @@ pub struct DcpiStudy {
     pub machine: TimedMachine,
     /// Machines that need not, which the same analysis is tried on.
     pub others: Vec<TimedMachine>,
+    /// The copy loop of figure 2 and its machine, if it is run.
+    pub copy: Option<(Program, TimedMachine)>,
 }
 
 impl DcpiStudy {
@@ -88,6 +105,7 @@ impl DcpiStudy {
             .programs
             .iter()
             .flat_map(|p| self.units(p).into_iter().chain(self.units_of_others(p)))
+            .chain(self.unit_of_copy())
             .collect();
         let records = run_units(&units, &self.machine, &store, observer)?;
         keep.tidy(store)?;
@@ -98,7 +116,7 @@ impl DcpiStudy {
         let unit = |study, run| Unit {
             study,
             title: format!("{} ({}), {study}", program.name, program.image.isa),
-            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS, "handler": "table", "blame": "by cause", "follow": FOLLOWS.map(follow_setting) }),
+            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS, "handler": "table", "blame": "by cause", "figures": [1, 3, 4], "calibration": "by period", "follow": FOLLOWS.map(follow_setting) }),
             program,
             effort: Effort::runs(0.0, 1.0, self.machine.core),
             run,
@@ -115,6 +133,19 @@ impl DcpiStudy {
         ]
     }
 
+    /// The copy loop of figure 2.
+    fn unit_of_copy(&self) -> Option<Unit<'_>> {
+        let (program, machine) = self.copy.as_ref()?;
+        Some(Unit {
+            study: "dcpi-copy",
+            title: format!("the copy loop of figure 2 on {}", machine.name),
+            key: serde_json::json!({ "on": machine.fingerprint() }),
+            program,
+            effort: Effort::runs(0.0, 1.0, machine.core),
+            run: Box::new(move || copy::measurements(program, machine)),
+        })
+    }
+
     /// The analysis on each machine, this one first, beside other policies.
     fn units_of_others<'a>(&'a self, program: &'a Program) -> Vec<Unit<'a>> {
         let machines = match self.others.is_empty() {
@@ -128,7 +159,7 @@ impl DcpiStudy {
                 "{} ({}) on {}, dcpi-order",
                 program.name, program.image.isa, machine.name
             ),
-            key: serde_json::json!({ "period": MAIN_PERIOD, "on": machine.fingerprint(), "follow": FOLLOWS.map(follow_setting) }),
+            key: serde_json::json!({ "period": MAIN_PERIOD, "on": machine.fingerprint(), "precise": precise::PRECISE, "follow": FOLLOWS.map(follow_setting) }),
             program,
             effort: Effort::runs(0.0, 2.0, machine.core),
             run: Box::new(|| order::order(program, machine)),

@@ -2,7 +2,7 @@
 //! policies.
 
 use hps_dcpi::collect::{Follow, Observer, Plan};
-use hps_dcpi::samples::{Event, Samples};
+use hps_dcpi::samples::{Counts, Event, Range, Samples};
 use hps_lab::{Lab, Program, TimedMachine, Watch};
 pub use hps_profilers::views::Level;
 use hps_profilers::views::{FunctionMap, Levels};
@@ -10,6 +10,7 @@ use hps_profilers::{Key, registry};
 
 use super::data::setting_of;
 use super::measure::{Study, following, observed};
+use super::precise::{self, PRECISE};
 use super::{FOLLOWS, MAIN_PERIOD, follow_setting};
 use crate::measurement::Measurement;
 
@@ -63,18 +64,19 @@ pub(super) fn order(program: &Program, machine: &TimedMachine) -> Result<Vec<Mea
             ..m
         }));
     }
-    all.extend(beside(program, machine, &setting, &head)?);
+    all.extend(beside(&study, &setting, &head)?);
     Ok(all)
 }
 
-/// Shares of time that samples give to wrong instructions and functions, held against the oracle.
+/// Shares of time that samples give to wrong instructions and functions, held against the oracle; and frequencies from
+/// precise samples, held against exact counts.
 fn beside(
-    program: &Program,
-    machine: &TimedMachine,
+    study: &Study<'_>,
     setting: &str,
     head: &[(Key, u64)],
 ) -> Result<Vec<Measurement>, String> {
-    let profilers = BESIDE.into_iter().filter_map(registry::find);
+    let (program, machine) = (study.program, study.machine);
+    let profilers = BESIDE.into_iter().chain(PRECISE).filter_map(registry::find);
     let profilers: Vec<&registry::Profiler> = profilers.collect();
     let watch = Watch {
         samplers: profilers
@@ -90,7 +92,24 @@ fn beside(
     let levels = Levels::new(&truth.exact, &symbols, &functions);
     let executed = truth.exact.executed();
     let mut found = vec![(HEAD, head.to_vec())];
+    let mut all = Vec::new();
     for (profiler, sampled) in profilers.iter().zip(&truth.sampled) {
+        if PRECISE.contains(&profiler.name) {
+            let mut counts = Counts::new(Range::fixed(sampled.period.mean));
+            let units = sampled.credits.units_per_sample.max(1);
+            let by_instruction = sampled.by_instruction(&executed).into_iter();
+            let of_program = by_instruction.filter(|(key, _)| *key == Key::of_program(key.pc));
+            counts
+                .by_pc
+                .extend(of_program.map(|(key, weight)| (key.pc, weight / units)));
+            all.extend(precise::measurements(
+                study,
+                setting,
+                profiler.name,
+                &counts,
+            ));
+            continue;
+        }
         let weights = sampled.by_instruction(&executed).into_iter().collect();
         found.push((profiler.name, weights));
     }
@@ -107,5 +126,6 @@ fn beside(
                 }
             })
     });
-    Ok(errors.collect())
+    all.extend(errors);
+    Ok(all)
 }

@@ -29,6 +29,10 @@ const PRESETS: &[(&str, &str)] = &[
     ),
     ("wide-8", include_str!("../../presets/wide-8.ron")),
     ("ev5", include_str!("../../presets/ev5.ron")),
+    (
+        "alphastation-500",
+        include_str!("../../presets/alphastation-500.ron"),
+    ),
     ("ev6", include_str!("../../presets/ev6.ron")),
     ("big-little", include_str!("../../presets/big-little.ron")),
     ("cmp-4", include_str!("../../presets/cmp-4.ron")),

@@ -43,6 +43,14 @@ config_section! {
         /// The word that was asked for comes first, and the access ends with it; otherwise an
         /// access ends with its whole line.
         critical_word_first: bool = true, "true or false";
+        /// Lines come in parts of so many bytes, the one that was asked for first, then those behind it and those before; an
+        /// access to a line on its way has its data with its part. 0: with the whole line.
+        #[serde(skip_serializing_if = "is_zero")]
+        part_bytes: u32 = 0, "bytes";
+        /// A read that finds all MSHRs of the level 2 cache taken waits for one in the MSHR that it has in the level 1 cache;
+        /// otherwise the access is tried again.
+        #[serde(skip_serializing_if = "is_false")]
+        queues_at_l2: bool = false, "true or false";
         /// TLB for instructions.
         itlb: TlbConfig = TlbConfig::default(), "section";
         /// TLB for data.
@@ -89,6 +97,10 @@ impl MemoryConfig {
         let mut all = first.into_iter().chain([&self.l3.replacement]);
         all.any(Replacement::learns_by_instruction)
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn is_true(value: &bool) -> bool {

@@ -104,6 +104,8 @@ fn the_key_table_is_what_the_machines_have() {
     }
     // Written only if it is not the default.
     machine.interrupts.entry_cycles += 1;
+    machine.memory.part_bytes = 16;
+    machine.memory.queues_at_l2 = true;
     machine.chip.cores += 1;
     machine.chip.little_cores += 1;
     machine.little = LittleConfig(Some(Box::default()));

@@ -8,7 +8,7 @@ use super::prefetch::Prefetcher;
 use super::shared::{self, SharedMemory};
 use super::tags::Tags;
 use super::{CacheStats, Level};
-use crate::config::CacheConfig;
+use crate::config::{CacheConfig, MemoryConfig};
 use hps_isa::likely::seldom;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,8 @@ pub(super) struct Level1 {
     pub(super) line_bytes: u64,
     /// Mask of the offset of a byte in its line.
     pub(super) offset_mask: u64,
+    /// log2 of the bytes of a part of a line: that of the line unless lines come in parts.
+    pub(super) part_shift: u32,
     pub(super) hit_cycles: u64,
     /// From an access until it is known that it misses.
     pub(super) miss_cycles: u64,
@@ -49,7 +51,7 @@ pub(super) struct Level1 {
 
 hps_isa::save_state! {
     Level1 {
-        tags, mshrs, line_shift: skip, line_bytes: skip, offset_mask: skip, hit_cycles: skip,
+        tags, mshrs, line_shift: skip, line_bytes: skip, offset_mask: skip, part_shift: skip, hit_cycles: skip,
         miss_cycles: skip, is_for_data: skip, ports: skip, port_cycle, ports_taken, stats,
         prefetcher, warmed, evictions, passes,
     }
@@ -68,7 +70,7 @@ struct Pass {
 }
 
 impl Level1 {
-    pub(super) fn new(config: &CacheConfig, miss_adds_hit: bool, is_for_data: bool) -> Self {
+    pub(super) fn new(config: &CacheConfig, memory: &MemoryConfig, is_for_data: bool) -> Self {
         Level1 {
             tags: Tags::new(
                 shared::sets(config),
@@ -79,8 +81,9 @@ impl Level1 {
             line_shift: config.line_bytes.trailing_zeros(),
             line_bytes: u64::from(config.line_bytes),
             offset_mask: u64::from(config.line_bytes) - 1,
+            part_shift: shared::part_bytes(memory, config).trailing_zeros(),
             hit_cycles: u64::from(config.hit_cycles),
-            miss_cycles: shared::miss_cycles(config.hit_cycles, miss_adds_hit),
+            miss_cycles: shared::miss_cycles(config.hit_cycles, memory.miss_adds_hit_cycles),
             is_for_data,
             ports: config.ports,
             port_cycle: u64::MAX,
@@ -160,7 +163,7 @@ impl Level1 {
                 None => (known, Level::L1),
                 Some(primary) => {
                     self.count_merge(write);
-                    (known.max(primary.end_for(now)), primary.level)
+                    (known.max(self.part_of(&primary, now, addr)), primary.level)
                 }
             }
         } else {
@@ -173,6 +176,12 @@ impl Level1 {
             self.stats.read_access_events += 1;
         }
         Ok((ready, level))
+    }
+
+    /// Cycle in which the data of an access to a line on its way are there.
+    fn part_of(&self, primary: &InFlight, now: u64, addr: u64) -> u64 {
+        let part = (addr & self.offset_mask) >> self.part_shift;
+        primary.part_for(now, part, self.line_bytes >> self.part_shift)
     }
 
     /// Purpose for which an access wants a line.
@@ -213,7 +222,7 @@ impl Level1 {
             }
         };
         let want = self.want(write);
-        let (fill, victim) = self.bring((link, shared), now, known, (line, slot, way), want)?;
+        let (fill, victim) = self.bring((link, shared), now, known, (addr, slot, way), want)?;
         if write {
             self.stats.write_miss_events += 1;
         } else {
@@ -231,22 +240,24 @@ impl Level1 {
         Ok((fill.ready, fill.level))
     }
 
-    /// Brings a line into a way of its set, with an MSHR that is free. Also says which line made room.
+    /// Brings the line of an address into a way of its set, with an MSHR that is free. Also says which line made room.
     fn bring(
         &mut self,
         (link, shared): Below<'_>,
         now: u64,
         known: u64,
-        (line, slot, way): (u64, usize, usize),
+        (addr, slot, way): (u64, usize, usize),
         want: Want,
     ) -> Result<(Fill, Option<u64>), u64> {
-        let bytes = 1 << self.line_shift;
-        let fill = link.read(shared, now, known, (line << self.line_shift, bytes), want)?;
+        let (line, bytes) = (addr >> self.line_shift, 1 << self.line_shift);
+        let fill = link.read(shared, now, known, (addr, bytes), want)?;
         let in_flight = InFlight {
             line,
             start: InFlight::started(now),
             end: fill.end,
             level: fill.level,
+            first: fill.ready,
+            asked: (addr & self.offset_mask) >> self.part_shift,
         };
         self.mshrs.take(slot, in_flight);
         self.stats.fill_events += 1;
@@ -275,7 +286,8 @@ impl Level1 {
         link.is_prefetching = true;
         let brought = self.room(now, line).and_then(|(slot, way)| {
             let below = (&mut *link, shared);
-            self.bring(below, now, known, (line, slot, way), Want::Read)
+            let addr = line << self.line_shift;
+            self.bring(below, now, known, (addr, slot, way), Want::Read)
         });
         link.is_prefetching = false;
         let Some(prefetcher) = &mut self.prefetcher else {
@@ -410,6 +422,8 @@ impl Level1 {
             start: InFlight::started(now),
             end,
             level: Level::Core,
+            first: end,
+            asked: 0,
         };
         // A line that other cores want is asked for at once, also while it comes to be read.
         self.mshrs.pass_on(line);

@@ -4,7 +4,7 @@ use super::calendar::Calendar;
 use super::mshr::Mshrs;
 use super::shared::sets;
 use super::tags::Tags;
-use crate::config::CacheConfig;
+use crate::config::MemoryConfig;
 
 /// A level 2 cache: the chip's, or that of a core.
 #[derive(Clone, Debug)]
@@ -17,10 +17,16 @@ pub(super) struct Level2 {
 hps_isa::save_state! { Level2 { tags, mshrs, ports } }
 
 impl Level2 {
-    pub fn new(config: &CacheConfig) -> Self {
+    pub fn new(memory: &MemoryConfig) -> Self {
+        let config = &memory.l2;
+        // As many lines may wait as the level 1 caches have asked for.
+        let waiting = match memory.queues_at_l2 {
+            true => memory.l1i.mshrs + memory.l1d.mshrs,
+            false => 0,
+        };
         Level2 {
             tags: Tags::new(sets(config), config.ways as usize, &config.replacement),
-            mshrs: Mshrs::new(config.mshrs),
+            mshrs: Mshrs::queued(config.mshrs, waiting),
             ports: (0..config.ports).map(|_| Calendar::new()).collect(),
         }
     }

@@ -73,7 +73,7 @@ impl Link {
         }
     }
 
-    /// Brings a line of `bytes` at `addr` to a level 1 cache that knows in cycle `known` that it
+    /// Brings the line of `bytes` that holds `addr` to a level 1 cache that knows in cycle `known` that it
     /// misses. `Err`: nothing happened; try again in that cycle.
     pub fn read(
         &mut self,
@@ -84,7 +84,7 @@ impl Link {
         want: Want,
     ) -> Result<Fill, u64> {
         if self.write_buffer.is_some() {
-            self.send_overlapping(shared, now, addr, bytes)?;
+            self.send_overlapping(shared, now, addr & !(bytes - 1), bytes)?;
         }
         shared.read(self, now, known, (addr, bytes), want)
     }

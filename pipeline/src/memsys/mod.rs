@@ -43,14 +43,17 @@
 //!    the last. The level 1 line is whole when both transfers have ended.
 //!    `l1 hit + bus latency + l2 hit + latency + cycles_per_beat + 1` with critical word first.
 //! 6. **Merge.** An access to a line on its way takes no MSHR. It has its data when the whole line
-//!    is there, but not before `start + hit_cycles`.
+//!    is there, but not before `start + hit_cycles`. With `part_bytes` it has them when its part of the line is
+//!    there: of a line that comes from below, the part that was asked for comes first, and those behind it and
+//!    around one after the other until the whole line is there.
 //! 7. **Write-backs.** A changed line that makes room goes over the bus after the line that
 //!    replaces it, in the first gap. The level 2 cache takes it if it has the line (no port, no
 //!    time but the bus), else it goes on over the memory bus. Buffers for write-backs are not a
 //!    limit.
 //! 8. **Retry.** If every MSHR of a cache is taken, or every way of the set waits for its line,
 //!    nothing happens and the access is to be tried again when the next of these lines is there. If
-//!    every port of a level 1 cache is taken in this cycle, in the next cycle.
+//!    every port of a level 1 cache is taken in this cycle, in the next cycle. With `queues_at_l2` a read that finds
+//!    every MSHR of the level 2 cache taken keeps that of its level 1 cache, and begins there when one is free.
 //! 9. **Two lines.** An access that crosses a line is two accesses: the second begins one cycle
 //!    later and takes no port. It is done when both are. If one is retried, the whole is.
 //!

@@ -26,9 +26,13 @@ pub(super) struct InFlight {
     pub end: u64,
     /// Where it comes from.
     pub level: Level,
+    /// Cycle in which the part is there that was asked for.
+    pub first: u64,
+    /// Number of that part.
+    pub asked: u64,
 }
 
-hps_isa::save_state! { InFlight { line, start, end, level } }
+hps_isa::save_state! { InFlight { line, start, end, level, first, asked } }
 
 impl InFlight {
     /// The start of a fill for an access at `now`. A cycle early, since the second half of an access
@@ -50,6 +54,18 @@ impl InFlight {
     pub fn end_for(&self, now: u64) -> u64 {
         self.end - self.start.saturating_sub(now)
     }
+
+    /// Cycle in which a part of the line is there for an access at `now`, as [`InFlight::end_for`]. Parts come one after the
+    /// other from the one on that was asked for; a line of one part is there as a whole.
+    #[inline]
+    pub fn part_for(&self, now: u64, part: u64, parts: u64) -> u64 {
+        if parts <= 1 {
+            return self.end_for(now);
+        }
+        let behind = (part + parts - self.asked) % parts;
+        let there = self.first + behind * (self.end - self.first) / (parts - 1);
+        there - self.start.saturating_sub(now)
+    }
 }
 
 /// The registers of one cache.
@@ -60,36 +76,48 @@ pub(super) struct Mshrs {
     /// looks at those alone.
     order: Box<[u16]>,
     count: usize,
+    /// Whether accesses come in order of time.
+    is_in_order: bool,
     /// From this cycle on no line of a group is on its way.
     quiet_from: [u64; GROUPS],
     /// Lines that got a register out of order of time.
     pub crowded: DisorderStats,
 }
 
-hps_isa::save_state! { Mshrs { slots, order, count: skip, quiet_from, crowded } }
+hps_isa::save_state! { Mshrs { slots, order, count: skip, is_in_order: skip, quiet_from, crowded } }
 
 impl Mshrs {
     pub fn new(count: u32) -> Self {
-        Mshrs::with_places(count, 1)
+        Mshrs::with_slots(count, count as usize)
+    }
+
+    /// Empty registers for which so many more lines may wait.
+    pub fn queued(count: u32, more: u32) -> Self {
+        Mshrs::with_slots(count, (count + more) as usize)
     }
 
     /// Empty registers for accesses that do not come in order of time.
     pub fn out_of_order(count: u32) -> Self {
-        Mshrs::with_places(count, PLACES_OUT_OF_ORDER)
+        Mshrs {
+            is_in_order: false,
+            ..Mshrs::with_slots(count, count as usize * PLACES_OUT_OF_ORDER)
+        }
     }
 
-    fn with_places(count: u32, places: usize) -> Self {
+    fn with_slots(count: u32, slots: usize) -> Self {
         let empty = InFlight {
             line: 0,
             start: 0,
             end: 0,
             level: Level::L1,
+            first: 0,
+            asked: 0,
         };
-        let slots = count as usize * places;
         Mshrs {
             slots: vec![empty; slots].into_boxed_slice(),
             order: (0..slots as u16).collect(),
             count: count as usize,
+            is_in_order: true,
             quiet_from: [0; GROUPS],
             crowded: DisorderStats::default(),
         }
@@ -188,7 +216,7 @@ impl Mshrs {
     /// Takes the free register.
     pub fn take(&mut self, slot: usize, line: InFlight) {
         debug_assert_eq!(slot, usize::from(self.order[0]));
-        if self.slots.len() > self.count && self.is_crowded(&line) {
+        if !self.is_in_order && self.is_crowded(&line) {
             self.crowded.crowded_events += 1;
             self.crowded.crowded_cycles += line.end - line.start;
         }
@@ -232,7 +260,10 @@ mod tests {
     fn the_late_ones_say_what_all_say() {
         let mut random = Random::new(13);
         for places in [1, PLACES_OUT_OF_ORDER] {
-            let mut mshrs = Mshrs::with_places(4, places);
+            let mut mshrs = match places {
+                1 => Mshrs::new(4),
+                _ => Mshrs::out_of_order(4),
+            };
             let mut brute = Brute(mshrs.slots.to_vec(), 4);
             let (mut time, mut merged, mut refused) = (10, 0, 0);
             for _ in 0..20_000 {
@@ -261,6 +292,8 @@ mod tests {
                     // Several end in the same cycle.
                     end: now + 5 * (1 + random.below(6)),
                     level: Level::L2,
+                    first: now,
+                    asked: 0,
                 };
                 mshrs.take(slot, in_flight);
                 brute.0[slot] = in_flight;

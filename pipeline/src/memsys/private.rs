@@ -41,12 +41,12 @@ impl PrivateMemory {
     /// The empty caches of a core, of a configuration that passed its check.
     #[must_use]
     pub fn new(config: &MemoryConfig, core: CoreId, has_peers: bool) -> Self {
-        let mut l1d = Level1::new(&config.l1d, config.miss_adds_hit_cycles, true);
+        let mut l1d = Level1::new(&config.l1d, config, true);
         let page_shift = config.page_bytes.trailing_zeros() - l1d.line_shift;
         let lines = config.l1d.size_bytes / config.l1d.line_bytes;
         l1d.prefetcher = Prefetcher::new(&config.l1d_prefetch, page_shift, lines as usize);
         PrivateMemory {
-            l1i: Level1::new(&config.l1i, config.miss_adds_hit_cycles, false),
+            l1i: Level1::new(&config.l1i, config, false),
             l1d,
             itlb: Tlb::new(&config.itlb, config.page_bytes),
             dtlb: Tlb::new(&config.dtlb, config.page_bytes),

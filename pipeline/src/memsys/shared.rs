@@ -27,6 +27,10 @@ pub struct SharedMemory {
     pub(super) contention: Option<Box<Contention>>,
     has_inclusive_l2: bool,
     pub(super) line_shift: u32,
+    /// log2 of the bytes of a part of a line: that of the line unless lines come in parts.
+    part_shift: u32,
+    /// Whether reads wait for an MSHR of the level 2 cache.
+    queues: bool,
     hit_cycles: u64,
     /// From a request until the level 2 cache knows that it misses.
     miss_cycles: u64,
@@ -45,7 +49,7 @@ pub struct SharedMemory {
 
 hps_isa::save_state! {
     SharedMemory {
-        l2s, coherence, contention, has_inclusive_l2: skip, line_shift: skip, hit_cycles: skip,
+        l2s, coherence, contention, has_inclusive_l2: skip, line_shift: skip, part_shift: skip, queues: skip, hit_cycles: skip,
         miss_cycles: skip, request_cycles: skip, memory_cycles, critical_word_first: skip, l3,
         memory_bus, stats, warmed, horizon,
     }
@@ -54,6 +58,14 @@ hps_isa::save_state! {
 /// Sets of a cache.
 pub(super) fn sets(config: &CacheConfig) -> usize {
     (config.size_bytes / (config.ways * config.line_bytes)) as usize
+}
+
+/// Bytes of the parts in which lines of a cache come: its line unless they come in parts.
+pub(super) fn part_bytes(memory: &MemoryConfig, cache: &CacheConfig) -> u32 {
+    match memory.part_bytes {
+        0 => cache.line_bytes,
+        bytes => bytes,
+    }
 }
 
 /// Cycles until a cache with this hit time knows of a miss.
@@ -76,11 +88,13 @@ impl SharedMemory {
             1
         };
         SharedMemory {
-            l2s: (0..caches).map(|_| Level2::new(l2)).collect(),
+            l2s: (0..caches).map(|_| Level2::new(config)).collect(),
             coherence: (cores > 1).then(|| Box::new(CoherenceState::new(chip, cores))),
             contention: None,
             has_inclusive_l2: chip.inclusive_l2,
             line_shift: l2.line_bytes.trailing_zeros(),
+            part_shift: part_bytes(config, l2).trailing_zeros(),
+            queues: config.queues_at_l2,
             hit_cycles: u64::from(l2.hit_cycles),
             miss_cycles: miss_cycles(l2.hit_cycles, config.miss_adds_hit_cycles),
             request_cycles: u64::from(config.l1_l2_bus.latency_cycles),
@@ -158,7 +172,7 @@ impl SharedMemory {
         now.min(self.horizon)
     }
 
-    /// Brings a line of `bytes` at `addr` over a link to a level 1 cache that knows in cycle `known` that it
+    /// Brings the line of `bytes` that holds `addr` over a link to a level 1 cache that knows in cycle `known` that it
     /// misses. `Err`: nothing happened; try again in that cycle.
     pub(super) fn read(
         &mut self,
@@ -179,11 +193,14 @@ impl SharedMemory {
             self.l2s[at].ports[port].book(past, start, 1);
             (self.l2s[at].tags).access(line, false, link.requester(want));
             let looked_up = start + self.hit_cycles;
+            let mut rest = 0;
             let from_cache = match self.l2s[at].mshrs.find(now, line) {
                 None => (looked_up, Level::L2),
                 Some(primary) => {
                     self.count(link.core).read_merge_events += 1;
-                    (looked_up.max(primary.end_for(now)), primary.level)
+                    let comes = primary.part_for(now, self.part_of(addr), self.parts());
+                    rest = self.rest(&primary, now, addr, bytes);
+                    (looked_up.max(comes), primary.level)
                 }
             };
             let answer = self.ask_at_hit(link.core, now, looked_up, line, want);
@@ -194,14 +211,17 @@ impl SharedMemory {
                 }
                 _ => from_cache,
             };
-            whole_from = sent_from;
+            whole_from = sent_from.max(rest);
         } else {
-            let (first, end, from) = self.bring(link, now, start, line, want)?;
+            let (first, end, from) = self.bring(link, now, start, addr, want)?;
             self.l2s[at].ports[port].book(past, start, 1);
             self.count(link.core).read_miss_events += 1;
             let early = self.critical_word_first;
             sent_from = if early { first } else { end };
-            (whole_from, level) = (end, from);
+            let fill = self.l2s[at].mshrs.find(now, line);
+            let rest = fill.filter(|_| self.parts() > 1);
+            let rest = rest.map(|fill| self.rest(&fill, now, addr, bytes));
+            (whole_from, level) = (rest.unwrap_or(end), from);
         }
         self.count(link.core).read_access_events += 1;
         let (first, last) = link.bus.transfer(past, sent_from, bytes);
@@ -211,6 +231,30 @@ impl SharedMemory {
         }
         let ready = if self.critical_word_first { first } else { end };
         Ok(Fill { ready, end, level })
+    }
+
+    /// Parts of a line.
+    #[inline]
+    fn parts(&self) -> u64 {
+        1 << (self.line_shift - self.part_shift)
+    }
+
+    /// Number of the part that holds an address.
+    #[inline]
+    fn part_of(&self, addr: u64) -> u64 {
+        addr >> self.part_shift & (self.parts() - 1)
+    }
+
+    /// Cycle in which all parts of the `bytes` around an address are there of a line on its way; 0 where lines come whole.
+    fn rest(&self, fill: &InFlight, now: u64, addr: u64, bytes: u64) -> u64 {
+        let parts = self.parts();
+        if parts <= 1 {
+            return 0;
+        }
+        let first = self.part_of(addr & !(bytes - 1));
+        let of_line = first..first + (bytes >> self.part_shift);
+        let ends = of_line.map(|part| fill.part_for(now, part, parts));
+        ends.max().unwrap_or(0)
     }
 
     /// A request finds its line in the level 2 cache in cycle `looked_up`: asks other cores if they may matter.
@@ -334,18 +378,27 @@ impl SharedMemory {
         link: &Link,
         now: u64,
         start: u64,
-        line: u64,
+        addr: u64,
         want: Want,
     ) -> Result<(u64, u64, Level), u64> {
         let (core, by) = (link.core, link.requester(want));
-        let at = self.l2_of(core);
-        let (slot, way) = match self.l2s[at].room(now, line) {
-            Ok(room) => room,
-            Err(at_cycle) => {
-                self.count(core).mshr_full_events += 1;
-                return Err(at_cycle);
+        let (at, line) = (self.l2_of(core), addr >> self.line_shift);
+        let queues = self.queues && want != Want::Write;
+        let mut free = now;
+        let (slot, way) = loop {
+            match self.l2s[at].room(free, line) {
+                Ok(room) => break room,
+                Err(at_cycle) => {
+                    self.count(core).mshr_full_events += 1;
+                    if !queues {
+                        return Err(at_cycle);
+                    }
+                    free = at_cycle.max(free + 1);
+                }
             }
         };
+        // Entries of a write buffer may have begun before now.
+        let start = if free > now { start.max(free) } else { start };
         let bytes = 1 << self.line_shift;
         let known = start + self.miss_cycles;
         let past = self.past(now);
@@ -374,6 +427,8 @@ impl SharedMemory {
             start: InFlight::started(now),
             end,
             level,
+            first,
+            asked: self.part_of(addr),
         };
         self.l2s[at].mshrs.take(slot, in_flight);
         self.count(core).fill_events += 1;
@@ -451,7 +506,7 @@ impl SharedMemory {
             let on_its_way = self.l2s[at].mshrs.find(now, line);
             written = written.max(on_its_way.map_or(0, |primary| primary.end));
         } else {
-            written = written.max(self.bring(link, now, start, line, Want::Write)?.1);
+            written = written.max(self.bring(link, now, start, addr, Want::Write)?.1);
             self.count(link.core).write_miss_events += 1;
         }
         let past = self.past(now);

@@ -8,6 +8,7 @@ use crate::config::{
 
 mod below;
 mod model;
+mod parts;
 mod prefetching;
 
 use crate::predict::tests::Random;

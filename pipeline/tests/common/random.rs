@@ -1,6 +1,8 @@
 //! Random small programs that always end: loops with bounded counts around blocks of everything
 //! that user-level RISC-V has, on a small piece of memory, so that stores and loads overlap.
 
+use hps_isa::isa::Isa;
+
 use super::assemble::Program;
 
 /// Bytes of data that programs touch.
@@ -345,4 +347,95 @@ pub fn text(seed: u64, mix: Mix) -> String {
         w.line("ret");
     }
     w.text
+}
+
+/// Lines that random blocks are made of, with the registers left open: `D` is a destination, `S` a source, `F` and `G`
+/// are of floating point, `L` and `M` displacements of loads and stores.
+const RISCV_LINES: [&str; 26] = [
+    "add D, S, S",
+    "addi D, S, 5",
+    "sub D, S, S",
+    "sll D, S, S",
+    "srli D, S, 3",
+    "xor D, S, S",
+    "sltu D, S, S",
+    "mul D, S, S",
+    "mulw D, S, S",
+    "mulhu D, S, S",
+    "div D, S, S",
+    "ld D, L(s0)",
+    "lw D, L(s0)",
+    "ld D, L(s0)",
+    "sd S, M(s0)",
+    "sw S, M(s0)",
+    "fadd.d F, G, G",
+    "fsub.d F, G, G",
+    "fmul.d F, G, G",
+    "fdiv.d F, G, G",
+    "fdiv.s F, G, G",
+    "fsgnj.d F, G, G",
+    "fcvt.d.l F, S",
+    "fmadd.d F, G, G, G",
+    "fld F, L(s0)",
+    "fsd G, M(s0)",
+];
+
+const ALPHA_LINES: [&str; 24] = [
+    "addq S, S, D",
+    "addl S, 5, D",
+    "subq S, S, D",
+    "sll S, 3, D",
+    "extbl S, S, D",
+    "xor S, S, D",
+    "cmpult S, S, D",
+    "mulq S, S, D",
+    "mull S, S, D",
+    "umulh S, S, D",
+    "cmoveq S, S, D",
+    "s4addq S, S, D",
+    "ldq D, L(s0)",
+    "ldl D, L(s0)",
+    "ldq D, L(s0)",
+    "stq S, M(s0)",
+    "stl S, M(s0)",
+    "addt/su G, G, F",
+    "subt/su G, G, F",
+    "mult/su G, G, F",
+    "divt/su G, G, F",
+    "cpys G, G, F",
+    "ldt F, L(s0)",
+    "stt G, M(s0)",
+];
+
+/// A random line of a block: arithmetic, loads and stores behind `s0`, floating point, without a transfer of control.
+pub fn line(isa: Isa, random: &mut Random) -> String {
+    let (lines, integer, float): (&[&str], _, _) = match isa {
+        Isa::Riscv64 => (
+            &RISCV_LINES,
+            ["a0", "a1", "a2", "a3", "a4"],
+            ["fa0", "fa1", "fa2", "fa3"],
+        ),
+        Isa::Alpha => (
+            &ALPHA_LINES,
+            ["t0", "t1", "t2", "t3", "t4"],
+            ["$f1", "$f2", "$f3", "$f4"],
+        ),
+    };
+    let shape = random.pick(lines);
+    shape
+        .split_inclusive(|c: char| !c.is_ascii_uppercase())
+        .map(|part| {
+            let Some(place) = part.chars().next().filter(char::is_ascii_uppercase) else {
+                return part.to_string();
+            };
+            let text = match place {
+                'D' | 'S' => random.pick(&integer).to_string(),
+                'F' | 'G' => random.pick(&float).to_string(),
+                'L' => (8 * random.below(32)).to_string(),
+                // Stores write elsewhere, so that no load waits for one.
+                _ => (1024 + 8 * random.below(32)).to_string(),
+            };
+            part.replacen(place, &text, 1)
+        })
+        .collect()
 }

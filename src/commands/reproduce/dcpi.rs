@@ -2,7 +2,8 @@
 
 use anyhow::bail;
 use hps_experiments::Table;
-use hps_experiments::dcpi::{DcpiStudy, claims};
+use hps_experiments::dcpi::{DcpiStudy, claims, copy};
+use hps_lab::{Program, TimedMachine};
 use hps_plots::{ReportInfo, write_dcpi};
 use hps_system::image::Isa;
 
@@ -14,6 +15,18 @@ use crate::commands::timed_machine;
 const MACHINE: &str = "ev5";
 /// Machines that issue out of order, on which the analysis is tried unless one is asked for.
 const OTHERS: [&str; 2] = ["ev6", "hps-4wide"];
+
+/// The copy loop, which is a program of Alpha, unless the evaluation is of other programs or machines than its own.
+fn copy_loop(
+    args: &ReproduceArgs,
+    core: CoreKind,
+) -> anyhow::Result<Option<(Program, TimedMachine)>> {
+    if !args.isa.contains(&Isa::Alpha) || args.machine.is_some() {
+        return Ok(None);
+    }
+    let program = copy::program().map_err(anyhow::Error::msg)?;
+    Ok(Some((program, timed_machine(copy::MACHINE, core)?)))
+}
 
 /// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
 pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
@@ -39,6 +52,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
                 .collect::<anyhow::Result<_>>()?,
             Some(_) => Vec::new(),
         },
+        copy: copy_loop(&args_of_study, args.core)?,
     };
     study.check()?;
     let records = match measured(args, |keep, observer| Ok(study.run(keep, observer)?))? {

@@ -11,6 +11,7 @@ pub(super) fn check(memory: &MemoryConfig, c: &mut Checks) {
     check_write_buffer(memory, c);
     check_prefetch(memory, c);
     check_l3(memory, c);
+    check_parts(memory, c);
     for (path, line) in [
         ("memory.l1i.line_bytes", memory.l1i.line_bytes),
         ("memory.l1d.line_bytes", memory.l1d.line_bytes),
@@ -73,6 +74,27 @@ fn check_write_buffer(memory: &MemoryConfig, c: &mut Checks) {
         1,
         100_000,
     );
+}
+
+/// Parts of lines and waits at level 2 are rules of caches whose accesses come in order of time and that have no peers.
+fn check_parts(memory: &MemoryConfig, c: &mut Checks) {
+    let is_plain = memory.l1d_write == L1dWrite::WriteBack;
+    let part = "memory.part_bytes";
+    if memory.part_bytes > 0 {
+        let most = memory.l1i.line_bytes.min(memory.l1d.line_bytes);
+        c.power(part, memory.part_bytes, 8, most);
+    }
+    for (key, is_set) in [
+        (part, memory.part_bytes > 0),
+        ("memory.queues_at_l2", memory.queues_at_l2),
+    ] {
+        if is_set && is_plain {
+            c.refuse(
+                key,
+                "is set, with caches that write back; allowed: with `memory.l1d_write: WriteThrough(...)`".to_string(),
+            );
+        }
+    }
 }
 
 /// How much faster or slower than the cores the clock of memory may be, so that scaled times stay in their bounds.
