@@ -140,8 +140,9 @@ fn few_samples(board: &Board, passive: &[&Entry], on: &str) -> Result<Option<Cha
         text: vec![
             "Two things make a profile wrong. Too few samples do, and more of them help: their error falls with the square \
              root of their number. The profiler does where it blames the wrong instruction, and no number of samples helps. \
-             Points are measured, at several phases of the period. Lines are what independent draws from the profiler's own \
-             blame would err by, which ends at its bias."
+             Points are measured, at several phases of the period. Lines are what independent draws of one instruction each \
+             from the profiler's own blame would err by, which ends at its bias; profilers that share a sample among the \
+             instructions of a group err by less."
                 .to_string(),
         ],
         figures,
