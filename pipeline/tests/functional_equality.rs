@@ -110,7 +110,7 @@ fn check_outcome(expected: &Outcome, got: &Outcome, what: &str) {
 #[test]
 fn random_programs_compute_the_same_on_every_machine() {
     let machines = machines();
-    assert_eq!(machines.len(), 10 * predictors().len() * 4);
+    assert_eq!(machines.len(), 11 * predictors().len() * 4);
     let mut instructions = 0;
     for seed in 0..252u64 {
         // Synchronisations throw all decoded code away, which takes a while.

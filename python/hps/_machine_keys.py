@@ -124,6 +124,8 @@ class MachineKeys(TypedDict, total=False):
     memory__prefetch_instructions: Any
     memory__miss_adds_hit_cycles: bool
     memory__critical_word_first: bool
+    memory__part_bytes: int
+    memory__queues_at_l2: bool
     memory__itlb__entries: int
     memory__itlb__ways: int
     memory__itlb__miss_cycles: int
