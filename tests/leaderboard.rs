@@ -25,7 +25,7 @@ fn order<'a>(programs: &'a [String; 2], out: &'a str, more: &[&'a str]) -> Vec<&
         "--phases",
         "3",
         "--runs",
-        "2",
+        "1",
         "--samples",
         "100,1000",
     ];

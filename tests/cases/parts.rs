@@ -123,8 +123,9 @@ fn a_papers_evaluation_in_parts_leaves_the_files_of_one_run() {
 fn a_leaderboard_in_parts_leaves_the_files_of_one_run() {
     let hps = Hps::new();
     let program = hps.program("calls", &calls());
-    let words = "leaderboard --phases 2 --with tip,hps --kind time --kind method --budget 1%";
-    let order: Vec<&str> = words.split(' ').chain([program.as_str()]).collect();
+    let words = "leaderboard --phases 2 --samples 100 --no-bias --runs 1 --with tip,hps --kind time --kind method \
+                 --budget 1%";
+    let order: Vec<&str> = words.split_whitespace().chain([program.as_str()]).collect();
     same_in_parts(&hps, &order, 2);
 }
 
