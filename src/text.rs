@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+pub use hps_experiments::grouped;
+
 /// Whether a terminal acts on a character instead of showing it: controls but for line ends and tabs, and the characters
 /// that turn the direction of text.
 fn is_acted_on(c: char) -> bool {
@@ -153,19 +155,6 @@ impl Table {
         }
         format!("{}\n", line.trim_end())
     }
-}
-
-/// A number with its digits in groups of three: `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// `part / whole`, and 0 where there is no whole.

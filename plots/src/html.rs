@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use hps_experiments::{Row, answer_lines};
+use hps_experiments::{Row, answer_lines, grouped};
 
 use crate::axis::frequency;
 use crate::dataset::{DataSet, KindData, Metric, half_width, half_width_of_accuracy};
@@ -401,19 +401,6 @@ fn words(text: &str) -> Cell {
 
 fn count(value: Option<u64>) -> Cell {
     Cell::Number(value.map_or_else(|| "–".to_string(), grouped))
-}
-
-/// `1,234,567`.
-fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn machine_cells(set: &DataSet<'_>) -> Vec<Cell> {

@@ -148,7 +148,7 @@ fn intervals(
 /// Chi-square", 1931), which chance gives exactly.
 fn of_counts(class: &Class, unevenness: f64) -> Interval {
     let frequency = class.mean();
-    // So many samples would have this variance by chance alone.
+    // The number of samples that have this variance by chance alone.
     let samples = match class.samples() {
         0.0 => 0.0,
         _ => frequency.powi(2) / class.variance(unevenness),

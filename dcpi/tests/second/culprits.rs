@@ -98,7 +98,7 @@ impl Scene<'_> {
                 found.push((kind, executions * costs.long_operation, from));
             }
         }
-        // What leads here matters however rarely it does.
+        // A way here matters however rarely it is taken.
         let leads = self.cfg.into(block).iter().map(|e| self.cfg.edges[*e].from);
         let leads = leads.filter(|from| *from < self.cfg.blocks.len());
         let leads: Vec<&Placed> = match place {

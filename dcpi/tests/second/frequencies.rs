@@ -184,7 +184,7 @@ fn better(old: Option<Spread>, new: Spread) -> Option<Spread> {
     }
 }
 
-/// What a side of a block makes of the other estimates for a class.
+/// The estimate for a class that one side of a block makes of the others.
 fn offer(side: &[(usize, f64)], class: usize, best: &[Option<Spread>]) -> Option<Spread> {
     let factor = side.iter().find(|t| t.0 == class)?.1;
     let (mut sum, mut variance) = (0.0, 0.0);

@@ -11,21 +11,16 @@ use crate::table::Table;
 /// Least share of what is of high confidence that is within 10% of the truth, by samples.
 const CALIBRATED: f64 = 0.9;
 
-/// Of the samples of high confidence of all programs, each of which counts as much, the share within 10%: all, if there
-/// are none.
+/// Of the samples of high confidence of all programs, each of which counts as much, the share within 10%; `None` without
+/// any.
 fn near(table: &Table<'_>, setting: &str) -> Option<f64> {
     let shares = by_program(table, setting, "high_share_ratio");
     let near = by_program(table, setting, "high_within_10_ratio");
-    by_program(table, setting, "samples").values().next()?;
     let all: f64 = shares.values().sum();
     let of_near = shares
         .iter()
         .filter_map(|(program, share)| Some(share * near.get(program)?));
-    Some(if all > 0.0 {
-        of_near.sum::<f64>() / all
-    } else {
-        1.0
-    })
+    (all > 0.0).then(|| of_near.sum::<f64>() / all)
 }
 
 /// The claim at all periods.

@@ -1,9 +1,10 @@
 //! Tables of what was measured: a row for each profiler, in the mean over programs and program by program.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use hps_profile::ProfileKind;
+use hps_profile::{ProfileKind, summarize};
 use hps_profilers::views::Level;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,7 +52,7 @@ pub struct Figures {
     pub interrupts: Option<Mean>,
 }
 
-/// What is found with a number of samples.
+/// Errors and answers with a number of samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct AtSamples {
     /// Samples.
@@ -134,12 +135,29 @@ pub struct Board {
     pub cycles: BTreeMap<String, u64>,
     /// Instructions of each program for each cycle of its undisturbed run.
     pub ipc: BTreeMap<String, f64>,
-    /// What each program's cycles go to.
+    /// The group of each program by its cycles.
     pub groups: BTreeMap<String, Group>,
     /// Profilers, the passive ones first.
     pub entries: Vec<Entry>,
     /// Profilers that follow one another in the order of their errors: told apart, or a draw.
     pub pairs: Vec<Pair>,
+}
+
+impl Board {
+    /// The budgets of profilers at their cost, the smallest first; `None` stands for none.
+    #[must_use]
+    pub fn budgets(&self) -> Vec<Option<f64>> {
+        budgets(&self.entries)
+    }
+}
+
+/// The budgets of profilers at their cost, the smallest first; `None` stands for none.
+pub(super) fn budgets(entries: &[Entry]) -> Vec<Option<f64>> {
+    let at_cost = entries.iter().filter(|e| e.form != Form::Watching);
+    let mut budgets: Vec<Option<f64>> = at_cost.map(|e| e.budget).collect();
+    budgets.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+    budgets.dedup();
+    budgets
 }
 
 /// Overheads of a profiler in the mean over programs, by sampling point. What failed has none.
@@ -156,7 +174,10 @@ pub(super) fn overheads(
         }
     }
     let points = points.into_iter();
-    points.map(|(point, of)| (point, mean(&of).mean)).collect()
+    let mean = |of: &[&Measurement]| {
+        summarize(&of_programs(of).iter().map(|p| p.value).collect::<Vec<_>>()).mean
+    };
+    points.map(|(point, of)| (point, mean(&of))).collect()
 }
 
 /// The boards of records: one for each instruction set and machine. With budgets, each profiler that costs cycles stands there
@@ -358,6 +379,11 @@ fn at(all: &mut BTreeMap<u64, AtSamples>, samples: Option<u64>) -> &mut AtSample
 
 /// The mean over programs, of each in the mean over its runs; of one program its number with its interval.
 pub(super) fn mean(values: &[&Measurement]) -> Mean {
+    Mean::over(&of_programs(values))
+}
+
+/// The number of each program, in the mean over its runs.
+fn of_programs(values: &[&Measurement]) -> Vec<OfProgram> {
     let mut programs: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in values {
         programs.entry(&m.program).or_default().push(m);
@@ -370,6 +396,5 @@ pub(super) fn mean(values: &[&Measurement]) -> Mean {
         },
         runs => OfProgram::over(&runs.iter().map(|m| m.value).collect::<Vec<_>>()),
     };
-    let programs: Vec<OfProgram> = programs.into_values().map(of_program).collect();
-    Mean::over(&programs)
+    programs.into_values().map(of_program).collect()
 }

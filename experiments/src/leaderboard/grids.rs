@@ -6,6 +6,7 @@ use super::board::{AtSamples, Board, Entry, Form};
 use super::decisions::{CAUSE, EVENT_PRECISION, EVENT_RECALL, QUESTIONS};
 use super::groups::Group;
 use super::mean::{Mean, in_percent};
+use crate::grouped::grouped;
 
 /// A table as text: the first column names profilers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,15 +57,6 @@ fn sizes(board: &Board, of: impl Fn(&Entry) -> &[AtSamples]) -> Vec<u64> {
     all
 }
 
-/// A number with its thousands apart, or as a power of ten.
-fn count(number: u64) -> String {
-    match number {
-        1_000_000 | 10_000_000 => format!("10^{}", number.ilog10()),
-        _ if number >= 1000 => format!("{},{:03}", number / 1000, number % 1000),
-        _ => number.to_string(),
-    }
-}
-
 fn plain(mean: Option<&Mean>) -> String {
     mean.map_or_else(|| "–".to_string(), |m| format!("{:.2}", 100.0 * m.mean))
 }
@@ -77,8 +69,8 @@ fn samples(board: &Board) -> Grid {
     );
     let most = measured.last().copied().unwrap_or(0);
     let drawn: Vec<u64> = drawn.into_iter().filter(|n| *n > most).collect();
-    let head = measured.iter().map(|n| count(*n));
-    let head = head.chain(drawn.iter().map(|n| format!("{} drawn", count(*n))));
+    let head = measured.iter().map(|n| grouped(*n));
+    let head = head.chain(drawn.iter().map(|n| format!("{} drawn", grouped(*n))));
     let mut grid = Grid::new(
         "Error by instruction in %, by the number of samples: measured, of independent draws, and with every cycle sampled (∞)",
         head.chain(["∞".to_string()]),
@@ -101,7 +93,7 @@ fn samples(board: &Board) -> Grid {
 
 fn decisions(board: &Board) -> Grid {
     let sizes = sizes(board, |e| &e.mean.by_samples);
-    let counts: Vec<String> = sizes.iter().map(|n| count(*n)).collect();
+    let counts: Vec<String> = sizes.iter().map(|n| grouped(*n)).collect();
     let hottest = QUESTIONS.map(|(level, ..)| format!("hottest {}", level.name()));
     let top = QUESTIONS.map(|(level, ..)| format!("five {}s", level.name()));
     let head = hottest.into_iter().chain(top);

@@ -13,7 +13,7 @@ const COMPUTES: f64 = 0.5;
 /// From this share of cycles behind flushes, a program that does not compute flushes.
 const FLUSHES: f64 = 0.03;
 
-/// What the cycles of a program go to.
+/// A group of programs by what their cycles go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {

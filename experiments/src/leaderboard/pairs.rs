@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::board::{Entry, Form, LEVELS};
+use super::board::{Entry, Form, LEVELS, budgets};
 use crate::estimate::Estimate;
 use crate::measurement::Measurement;
 
@@ -51,13 +51,10 @@ pub(super) fn pairs(entries: &[Entry], measurements: &[&Measurement]) -> Vec<Pai
         found.extend(in_order((Form::Watching, None), level, errors.collect()));
     }
     let at_cost = || entries.iter().filter(|e| e.form != Form::Watching);
-    let mut budgets: Vec<Option<f64>> = at_cost().map(|e| e.budget).collect();
-    budgets.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
-    budgets.dedup();
     let mut kinds: Vec<_> = entries.iter().map(|e| e.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    for budget in budgets {
+    for budget in budgets(entries) {
         for &kind in &kinds {
             let (form, levels) = match kind {
                 None => (Form::Collected, LEVELS.to_vec()),

@@ -19,7 +19,7 @@ hps_isa::save_state! { Level2 { tags, mshrs, ports } }
 impl Level2 {
     pub fn new(memory: &MemoryConfig) -> Self {
         let config = &memory.l2;
-        // As many lines may wait as the level 1 caches have asked for.
+        // The lines that wait are those that the level 1 caches have asked for.
         let waiting = match memory.queues_at_l2 {
             true => memory.l1i.mshrs + memory.l1d.mshrs,
             false => 0,

@@ -8,14 +8,8 @@ use crate::answer::{Erring, least};
 /// For each form and kind of profile: of what, and the answer.
 pub(super) fn of(board: &Board) -> Vec<(String, String)> {
     let watching = "where cycles go, profilers that watch only";
-    let mut budgets: Vec<Option<f64>> = (board.entries.iter())
-        .filter(|e| e.form != Form::Watching)
-        .map(|e| e.budget)
-        .collect();
-    budgets.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-    budgets.dedup();
     let mut groups = vec![(watching, Form::Watching, None, None)];
-    for budget in budgets {
+    for budget in board.budgets() {
         groups.push((
             "where cycles go, at its cost",
             Form::Collected,

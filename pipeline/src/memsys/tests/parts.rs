@@ -17,7 +17,7 @@ fn a_merge_has_its_data_with_its_part() {
         part_bytes: 16,
         ..through()
     });
-    // As without parts: the first beat is there in 1117, and a cycle later in level 1; the fourth is in 1129.
+    // The first beat, as without parts, is there in 1117, and a cycle later in level 1; the fourth is in 1129.
     assert_eq!(done(memory.load(1000, 0x68, 8)), (1118, Level::Memory));
     // The part itself, and then those behind it and around: the other three come within 11 cycles.
     for (now, addr, cycle) in [
